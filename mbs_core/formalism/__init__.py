@@ -1,0 +1,1 @@
+"""From a description to equations of motion: kinematics, Newton-Euler, constraints, reduction."""
