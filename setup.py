@@ -51,6 +51,7 @@ def long_description():
 
 
 REQUIREMENTS = requirements()
+REQUIREMENTS.pop('tool')
 
 setup(
     name=NAME,
