@@ -1,0 +1,44 @@
+"""What all tests share: tools they may need, and no silent skips under CI=true."""
+
+import os
+import shutil
+
+import pytest
+
+CI = os.environ.get('CI', '').lower() in ('true', '1')
+
+
+@pytest.fixture(scope='session')
+def need_tool():
+    """Return need(name, debian_package): the tool's path, or a skip (a failure under CI) that says what to install."""
+    def need(name, debian_package):
+        path = shutil.which(name)
+        if path is None:
+            sentence = f'{name} is missing: sudo apt install {debian_package}'
+            pytest.fail(sentence, pytrace=False) if CI else pytest.skip(sentence)
+        return path
+    return need
+
+
+def refuse_skip(report):
+    """Turn a skip into a failure that says why; leave expected failures as they are."""
+    if CI and report.skipped and not hasattr(report, 'wasxfail'):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = 'failed'
+        report.longrepr = f'under CI=true nothing may be skipped, but: {reason}'
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Refuse skipped tests under CI."""
+    report = yield
+    refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Refuse skipped modules under CI."""
+    report = yield
+    refuse_skip(report)
+    return report
