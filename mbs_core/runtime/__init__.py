@@ -1,0 +1,1 @@
+"""Run time: compiled models, their cache, integrators and batch evaluation."""

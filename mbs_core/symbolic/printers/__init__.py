@@ -1,0 +1,1 @@
+"""Printers: one program as LLVM IR, C or Python."""
