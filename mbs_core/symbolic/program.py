@@ -80,6 +80,8 @@ class Program:
     """Everything one model needs at run time, ready to be printed as LLVM IR, C or Python."""
 
     def __init__(self, name: str, layout: Layout, legend: str = ''):
+        if not (name.isidentifier() and name.isascii()):
+            raise MbsError(f"'{name}' can't name a program: use letters, digits and underscores")
         self.name = name
         self.layout = layout
         self.legend = legend

@@ -125,6 +125,8 @@ class _Fold(ast.NodeTransformer):
         """Fold arithmetic on numbers."""
         self.generic_visit(node)
         a, b = _value(node.left), _value(node.right)
+        if isinstance(node.op, ast.Add) and type(a) is int and a == 0 and isinstance(node.right, (ast.BinOp, ast.Name)):
+            return node.right                              # an array at offset 0
         if a is None or b is None or type(node.op) not in _FOLD:
             return node
         try:

@@ -6,12 +6,23 @@ Sines and cosines of angles that are known at the start of a chunk are computed 
 """
 
 from mbs_core.symbolic.expr import Expr
+from mbs_core.symbolic.printers.kernel_llvm import kernels_ir
 from mbs_core.symbolic.printers.trig import SinCos, number, splat, suffix, vector_type
 
 _BINARY = {'add': 'fadd contract', 'sub': 'fsub contract', 'mul': 'fmul contract', 'div': 'fdiv'}
 _LIBM = {'exp': 1, 'log': 1, 'tanh': 1, 'atan': 1, 'atan2': 2, 'pow': 2}
 _INTRINSIC = {'sqrt': 'sqrt', 'abs': 'fabs'}
 GROUP = 4          # angles per vector: 8 gains nothing on small models and halves the clock of some machines
+
+
+def emit(program, lanes: int = 0, fused: bool = True) -> str:
+    """Return a finished program as LLVM IR text, for reading: functions, their versions for `lanes` states, kernels."""
+    parts = [straight_ir(program, 1, fused)]
+    if lanes:
+        parts.append(straight_ir(program, lanes, fused))
+    if program.kernels:
+        parts.append(kernels_ir(program))
+    return '\n; ----\n'.join(parts)
 
 
 def straight_ir(program, lanes: int = 1, fused: bool = True, only=None) -> str:
