@@ -193,9 +193,16 @@ def run_logged(env, command):
     """Run a command in the source folder with its words in the log; raise SetupError if it fails."""
     with open(env.log, 'a', encoding='utf-8') as log:
         print('$', *command, file=log, flush=True)
-        done = subprocess.run(command, cwd=env.root, env=clean(os.environ, env), stdout=log, stderr=log,
-                              stdin=subprocess.DEVNULL, close_fds=False, check=False)
-    if done.returncode:
+        # A session of its own, so that an interruption ends the command with all its children.
+        process = subprocess.Popen(command, cwd=env.root, env=clean(os.environ, env), stdout=log, stderr=log,
+                                   stdin=subprocess.DEVNULL, close_fds=False, start_new_session=True)
+        try:
+            process.wait()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+    if process.returncode:
         raise SetupError(explain(env.log.read_text(errors='replace')) + ' (The full text is in %s.)' % env.log)
 
 
@@ -237,7 +244,8 @@ def stop(signum, _frame):
 
 def main(root, argv):
     """Prepare the environment for the verb in argv and become the command; return an exit code on failure."""
-    signal.signal(signal.SIGTERM, stop)
+    for signum in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, stop)
     extra = EXTRAS.get(argv[0]) if argv else None
     try:
         env = choose(Path(root), os.environ)

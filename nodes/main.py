@@ -89,7 +89,10 @@ def is_ours(error):
 def main(argv=None):
     """Run `haptic` and return the exit code."""
     try:
-        code = dispatch(sys.argv[1:] if argv is None else argv)
+        try:
+            code = dispatch(sys.argv[1:] if argv is None else argv)
+        except SystemExit as leaving:       # argparse, after --help or bad arguments
+            code = leaving.code
         sys.stdout.flush()      # here, so that a broken pipe shows inside this try
         return code
     except KeyboardInterrupt:
