@@ -1,0 +1,84 @@
+"""The library of mechanisms: one file each, found by its name and imported only when it is asked for.
+
+To add one, drop `name.py` with a function `name(**options) -> Mechanism` in this folder. A file may also have
+`variants`, {option: its admissible values}, for options that change the structure; files `_name.py` are helpers.
+"""
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+
+from mbs_core.errors import MbsError, suggest
+
+FOLDER = Path(__file__).resolve().parent
+
+
+class _Catalogue(Mapping):
+    """{name: function returning the Mechanism}; the file is imported when its function is taken."""
+
+    def __init__(self):
+        self.names = sorted(p.stem for p in FOLDER.glob('*.py') if not p.stem.startswith('_'))
+
+    def __iter__(self):
+        return iter(self.names)
+
+    def __len__(self):
+        return len(self.names)
+
+    def __contains__(self, name):
+        return name in self.names           # without importing it
+
+    def __getitem__(self, name):
+        return getattr(_module(name), name)
+
+
+def catalogue() -> Mapping:
+    """Return {name: function returning the Mechanism} of all mechanisms, imported lazily."""
+    return _Catalogue()
+
+
+def _module(name):
+    known = catalogue()
+    if name not in known:
+        raise MbsError(f"there is no mechanism '{name}'{suggest(str(name), known)}")
+    module = importlib.import_module(f'{__name__}.{name}')
+    if not callable(getattr(module, name, None)):
+        raise MbsError(f"mechanism '{name}': its file {module.__file__} has no function '{name}' that returns a Mechanism")
+    return module
+
+
+def options(name) -> dict:
+    """Return {option: (default, admissible values or None)} of a mechanism."""
+    module = _module(name)
+    choices = getattr(module, 'variants', {})
+    return {p.name: (p.default, choices.get(p.name)) for p in inspect.signature(getattr(module, name)).parameters.values()
+            if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+
+
+def build(name, **chosen):
+    """Return the Mechanism `name` built with the given options; wrong names and values are refused by name."""
+    known = options(name)
+    for option, value in chosen.items():
+        if option not in known:
+            raise MbsError(f"mechanism '{name}' has no option '{option}'{suggest(option, known) if known else '; it has none'}")
+        choices = known[option][1]
+        if choices is not None and value not in choices:
+            raise MbsError(f"mechanism '{name}': {option}={value!r} is unknown; choose one of {', '.join(map(str, choices))}")
+    return catalogue()[name](**chosen)
+
+
+def option_value(name, option, text):
+    """Return the value of an option given as text ('true', '3', 'pd'), in the type of its default."""
+    known = options(name)
+    if option not in known:
+        raise MbsError(f"mechanism '{name}' has no option '{option}'{suggest(option, known) if known else '; it has none'}")
+    default = known[option][0]
+    kind = type(default)
+    try:
+        if kind is bool:
+            return {'true': True, 'yes': True, '1': True, 'false': False, 'no': False, '0': False}[text.lower()]
+        return kind(text) if kind in (int, float) else text
+    except (KeyError, ValueError):
+        wanted = {bool: 'true or false', int: 'a whole number', float: 'a number'}[kind]
+        raise MbsError(f"mechanism '{name}': option {option}={text} must be {wanted}") from None
