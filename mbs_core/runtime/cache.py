@@ -23,7 +23,7 @@ class Cache:
     """A folder of entries: key (any text) -> {name: bytes}."""
 
     def __init__(self, dir=None):
-        self.dir = Path(dir or os.environ.get('MBS_HAPTICS_CACHE') or Path.home() / '.cache' / 'mbs_haptics')
+        self.dir = Path(dir or os.environ.get('MBS_HAPTICS_CACHE') or os.path.expanduser('~/.cache/mbs_haptics'))
 
     def path(self, key: str) -> Path:
         """Return the file that holds the entry."""

@@ -75,6 +75,7 @@ def compile_program(program, lanes: int = 0, level: int = 2) -> 'Library':
     signatures = program.signatures()
     if lanes:
         signatures.update((f'{f.name}_x{lanes}', ('void',)) for f in program.functions)
+    signatures.update((name, ('external',)) for name in program.externals)
     return Library.from_object(data, signatures)
 
 
@@ -111,11 +112,15 @@ class Library:
     def __init__(self, data: bytes, signatures: dict):
         self.signatures = {n: tuple(s) for n, s in signatures.items()}
         self._data = bytes(data)
+        own = [n for n, s in self.signatures.items() if s != ('external',)]
+        for name in set(self.signatures) - set(own):         # LLVM would call address 0
+            if name not in _externals and not llvm.address_of_symbol(name):
+                raise MbsError(f"the external function '{name}' is not known: register_external('{name}', address) first")
         with _LOCK:
             self._engine = llvm.create_mcjit_compiler(_parse(''), machine())
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(self._data))
             self._engine.finalize_object()
-            self._address = {n: self._engine.get_function_address(n) for n in self.signatures}
+            self._address = {n: self._engine.get_function_address(n) for n in own}
         for name, address in self._address.items():
             if not address:
                 raise MbsError(f"the object file has no function '{name}': remove the cache folder and try again")
@@ -123,7 +128,7 @@ class Library:
 
     @classmethod
     def from_object(cls, data: bytes, signatures: dict) -> 'Library':
-        """Load an object file made by `object_bytes`; externals must be registered before."""
+        """Load an object file made by `object_bytes`, with the library's `signatures`; externals must be registered."""
         return cls(data, signatures)
 
     def object_bytes(self) -> bytes:
