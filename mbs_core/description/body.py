@@ -47,6 +47,8 @@ class Coordinate:
     driven: int = -1         # rank among the driven coordinates, -1 if free
     massless: bool = False   # an abscissa or user coordinate: carries no body
     body: object = None
+    given: bool = False      # its start value was given: keep it when the loops are closed
+    wished: bool = False     # wished independent
 
 
 @dataclass(frozen=True)

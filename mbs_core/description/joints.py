@@ -20,30 +20,31 @@ class Joint:
     axis: tuple = (0.0, 0.0, 1.0)
 
 
-def _axis(axis, kind):
+def as_axis(axis, where):
+    """Return the unit vector of 'x', 'y', 'z' (or negative) or of three numbers; `where` names the culprit."""
     if isinstance(axis, str):
         if axis not in AXES:
-            raise MbsError(f"{kind} joint: the axis '{axis}' is unknown; use x, y, z, -x, -y, -z or three numbers")
+            raise MbsError(f"{where}: the axis '{axis}' is unknown; use x, y, z, -x, -y, -z or three numbers")
         return AXES[axis]
     try:
         a = np.array([float(c) for c in axis])
-    except (TypeError, ValueError):
-        raise MbsError(f'{kind} joint: the axis {axis!r} is not three numbers; rotate the mount with '
+    except (TypeError, ValueError, MbsError):
+        raise MbsError(f'{where}: the axis {axis!r} is not three numbers; rotate the mount with '
                        'at(..., rotation=...) if it has to depend on a parameter') from None
     if a.shape != (3,) or not np.all(np.isfinite(a)) or np.linalg.norm(a) < 1e-9:
-        raise MbsError(f'{kind} joint: the axis {axis!r} must be three finite numbers, not all zero')
+        raise MbsError(f'{where}: the axis {axis!r} must be three finite numbers, not all zero')
     a = a / np.linalg.norm(a)
     return tuple(float(round(c)) if abs(c - round(c)) < 1e-15 else float(c) for c in a)
 
 
 def revolute(axis='z') -> Joint:
     """Return a hinge about `axis` ('x', 'y', 'z', or any three numbers) of the carrying body."""
-    return Joint('revolute', _axis(axis, 'revolute'))
+    return Joint('revolute', as_axis(axis, 'revolute joint'))
 
 
 def prismatic(axis='x') -> Joint:
     """Return a slide along `axis` of the carrying body."""
-    return Joint('prismatic', _axis(axis, 'prismatic'))
+    return Joint('prismatic', as_axis(axis, 'prismatic joint'))
 
 
 def spherical() -> Joint:

@@ -6,7 +6,7 @@ the joints inside it: a car's suspension equations do not hold the car's motion.
 
 from dataclasses import dataclass
 
-from mbs_core.description.joints import AXES, align_z
+from mbs_core.description.joints import align_z, as_axis
 from mbs_core.errors import MbsError
 from mbs_core.formalism import vectors as ve
 from mbs_core.symbolic import Expr, diff, needed, tangent
@@ -57,8 +57,32 @@ class _Pair:
         bias = ve.sub(kin.point_bias(self.a, base), kin.point_bias(self.b, base))
         return base, ve.sub(pa, pb), columns, bias
 
+    def sides(self):
+        """Return [(point, sign)]: where the loop force acts."""
+        return (self.a, 1.0), (self.b, -1.0)
+
+    def wrench(self, lam):
+        """Return (base body, force, torque) on side a in base's computing frame, for the multipliers `lam`."""
+        base = self.m.kinematics.common(self.a.body, self.b.body)
+        attitude = self.m.kinematics.link(base).attitude
+        force = [0.0] * 3
+        for k, value in zip(self.components, lam):
+            force[k] = value
+        torque = ve.ZERO
+        for (u, v), value in zip(self.directions(), lam[len(self.components):]):
+            torque = ve.add(torque, ve.scale(value, ve.cross(*self._aligned(base, u, v))))
+        return base, ve.matvec(attitude, tuple(force)), torque
+
+    def directions(self):
+        """Return the pairs of mount directions that stay orthogonal (none for point loops)."""
+        return ()
+
     def _coincide(self, components):
-        _, gap, columns, bias = self._gap()
+        base, gap, columns, bias = self._gap()
+        if not ve.is_identity(attitude := self.m.kinematics.link(base).attitude):     # axes of the common body itself
+            back = ve.transpose(attitude)
+            gap, bias = ve.matvec(back, gap), ve.matvec(back, bias)
+            columns = [(c, ve.matvec(back, move)) for c, move in columns]
         rows = []
         for k in components:
             jacobian = {}
@@ -67,14 +91,15 @@ class _Pair:
             rows.append(Row(gap[k], jacobian, bias[k], self))
         return rows
 
+    def _aligned(self, base, u, v):
+        """Return mount directions u of side a and v of side b in base's computing frame."""
+        kin = self.m.kinematics
+        return [ve.matvec(kin.relative(p.body, base)[0], ve.matvec(p.rotation, d)) for p, d in ((self.a, u), (self.b, v))]
+
     def _orthogonal(self, base, u, v):
         """Return the row u . v = 0, with u a constant direction of a's mount and v one of b's."""
         kin = self.m.kinematics
-        sides = []
-        for point, d in ((self.a, u), (self.b, v)):
-            attitude, _ = kin.relative(point.body, base)
-            sides.append(ve.matvec(attitude, ve.matvec(point.rotation, d)))
-        x, y = sides
+        x, y = self._aligned(base, u, v)
         n = ve.cross(x, y)                                  # d(x.y)/dt = (w_a - w_b) . (x cross y)
         jacobian = {}
         for point, sign in ((self.a, 1.0), (self.b, -1.0)):
@@ -109,6 +134,11 @@ class RodLoop(_Pair):
 
     size, kind = 1, 'rod'
 
+    def wrench(self, lam):
+        """Return (base body, force, torque) on side a: along the rod."""
+        base, gap, _, _ = self._gap()
+        return base, ve.scale(lam[0], gap), ve.ZERO
+
     def __init__(self, mechanism, name, a, b, length):
         super().__init__(mechanism, name, a, b)
         self.length = mechanism.number(length, f"length of rod '{name}'")
@@ -130,29 +160,37 @@ class RodLoop(_Pair):
 class RevoluteLoop(_Pair):
     """Two points coincide and an axis is shared: 5 equations."""
 
-    size, kind = 5, 'revolute'
+    size, kind, components = 5, 'revolute', (0, 1, 2)
 
     def __init__(self, mechanism, name, a, b, axis):
         super().__init__(mechanism, name, a, b)
-        self.axis = AXES[axis] if isinstance(axis, str) and axis in AXES else tuple(map(float, axis))
+        self.axis = as_axis(axis, f"loop '{name}'")
+
+    def directions(self):
+        """Return the pairs of mount directions that stay orthogonal."""
+        x, y, z = ve.transpose(align_z(self.axis))
+        return (x, z), (y, z)
 
     def rows(self):
         """Return the equations."""
         base = self.m.kinematics.common(self.a.body, self.b.body)
-        x, y, z = ve.transpose(align_z(self.axis))
-        return self._coincide((0, 1, 2)) + [self._orthogonal(base, x, z), self._orthogonal(base, y, z)]
+        return self._coincide((0, 1, 2)) + [self._orthogonal(base, *p) for p in self.directions()]
 
 
 class SolidLoop(_Pair):
     """Two points and their frames coincide: 6 equations."""
 
-    size, kind = 6, 'solid'
+    size, kind, components = 6, 'solid', (0, 1, 2)
+
+    def directions(self):
+        """Return the pairs of mount directions that stay orthogonal."""
+        x, y, z = ve.EYE
+        return (x, z), (y, z), (x, y)
 
     def rows(self):
         """Return the equations."""
         base = self.m.kinematics.common(self.a.body, self.b.body)
-        x, y, z = ve.EYE
-        return self._coincide((0, 1, 2)) + [self._orthogonal(base, *p) for p in ((x, z), (y, z), (x, y))]
+        return self._coincide((0, 1, 2)) + [self._orthogonal(base, *p) for p in self.directions()]
 
 
 class Formula:
@@ -201,6 +239,17 @@ class Cam:
     def bodies(self):
         """Return the names of the follower and of the body that carries the curve."""
         return self.point.body.name, self.on.name
+
+    def sides(self):
+        """Return [(point, sign)]: the follower (the curve's body gets the opposite through the tree's base)."""
+        return ((self.point, 1.0),)
+
+    def wrench(self, lam):
+        """Return (base body, force, torque) on the follower."""
+        if self.on is not self.m.ground:
+            raise MbsError(f"reactions can't be given: the cam '{self.name}' is on the moving body '{self.on.name}'")
+        attitude = self.m.kinematics.link(self.on).attitude
+        return self.on, ve.matvec(attitude, (lam[0], lam[1], 0.0)), ve.ZERO
 
     def rows(self):
         """Return the equations, in the plane xy of the curve's body."""

@@ -170,6 +170,7 @@ class Mechanism:
         kind, name = body.joint.kind, body.name
         if kind in ('revolute', 'prismatic'):
             body.coordinates.append(self._coordinate(name, initial or 0.0, rate or 0.0, body))
+            body.coordinates[0].given = initial is not None
         elif kind == 'spherical':
             start = [self.number(c, f"initial value of '{name}'") for c in (initial or (0.0, 0.0, 0.0, 1.0))]
             norm = math.sqrt(sum(c * c for c in start)) if len(start) == 4 else 0.0
@@ -268,6 +269,11 @@ class Mechanism:
     def auxiliary(self, name, initial=0.0) -> Coordinate:
         """Add a coordinate without a body (to be determined by constraints), and return it."""
         return self._coordinate(self._name(name, 'coordinate'), initial, massless=True)
+
+    def independent(self, *what):
+        """Wish coordinates to be independent (001 eq. 5) where the loops leave a choice."""
+        for w in what:
+            self.coordinate_of(w).wished = True
 
     def drive(self, *what):
         """Make coordinates driven: their motion is given from outside (001 eq. 9-10), their effort is an output."""

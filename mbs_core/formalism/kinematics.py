@@ -12,13 +12,41 @@ from mbs_core.formalism import vectors as ve
 from mbs_core.symbolic.expr import cos, sin
 
 
-@dataclass(eq=False)
 class Frame:
-    """A computing frame: its parent frame and its orientation in it."""
+    """A computing frame: its parent frame and its orientation in it, as a product of simple rotations."""
 
-    parent: object
-    rotation: tuple
-    depth: int
+    def __init__(self, parent, *steps):
+        self.parent = parent
+        self.steps = [s for s in steps if not ve.is_identity(s)]
+        self.back = [ve.transpose(s) for s in self.steps]
+        self._rotation = None
+
+    @property
+    def rotation(self):
+        """The orientation in the parent frame as one matrix."""
+        if self._rotation is None:
+            self._rotation = ve.EYE
+            for step in self.steps:
+                self._rotation = ve.matmul(self._rotation, step)
+        return self._rotation
+
+    def up(self, a):
+        """Return a vector of this frame in the parent frame."""
+        for step in reversed(self.steps):
+            a = ve.matvec(step, a)
+        return a
+
+    def down(self, a):
+        """Return a vector of the parent frame in this frame."""
+        for step in self.back:
+            a = ve.matvec(step, a)
+        return a
+
+    def up_tensor(self, t, symmetric=True):
+        """Return a tensor of this frame in the parent frame."""
+        for step in reversed(self.steps):
+            t = ve.rotate_tensor(step, t, symmetric)
+        return t
 
 
 @dataclass(eq=False)
@@ -57,7 +85,7 @@ class Kinematics:
 
     def _make(self, body) -> Link:
         if body.parent is None:
-            return Link(body, None, Frame(None, ve.EYE, 0), ve.EYE, ve.ZERO, ve.ZERO, ve.ZERO, 0)
+            return Link(body, None, Frame(None), ve.EYE, ve.ZERO, ve.ZERO, ve.ZERO, 0)
         p = self._links[body.parent]
         arm = ve.matvec(p.attitude, body.mount.offset)
         mount = ve.matmul(p.attitude, body.mount.rotation)     # before the joint moves
@@ -69,7 +97,7 @@ class Kinematics:
             axis = ve.matvec(mount, body.joint.axis)
             return Link(body, p, p.frame, mount, ve.add(arm, ve.scale(body.q, axis)), axis, axis, depth)
         if kind == 'spherical':
-            frame = Frame(p.frame, ve.matmul(mount, _quaternion_rotation(*body.quaternion)), p.frame.depth + 1)
+            frame = Frame(p.frame, mount, _quaternion_rotation(*body.quaternion))
             return Link(body, p, frame, ve.EYE, arm, ve.ZERO, ve.ZERO, depth)
         axis = ve.matvec(mount, body.joint.axis)
         turn = _turn(body.joint.axis, body.q)
@@ -77,10 +105,10 @@ class Kinematics:
             return Link(body, p, p.frame, ve.matmul(mount, turn), arm, axis, axis, depth)
         along = ve.unit_axis(body.joint.axis)
         if along:
-            frame = Frame(p.frame, ve.matmul(mount, turn), p.frame.depth + 1)
+            frame = Frame(p.frame, mount, turn)
             return Link(body, p, frame, ve.EYE, arm, axis, body.joint.axis, depth)
         aligned = align_z(body.joint.axis)                     # turn about z of a frame aligned with the axis
-        frame = Frame(p.frame, ve.matmul(ve.matmul(mount, aligned), _turn((0.0, 0.0, 1.0), body.q)), p.frame.depth + 1)
+        frame = Frame(p.frame, mount, aligned, _turn((0.0, 0.0, 1.0), body.q))
         return Link(body, p, frame, ve.transpose(aligned), arm, axis, (0.0, 0.0, 1.0), depth)
 
     def chain(self, body, stop) -> list:

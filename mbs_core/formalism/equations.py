@@ -1,0 +1,266 @@
+"""The equations of a mechanism as stores into the model's memory: what the back ends print.
+
+Every method returns [(array, index, expression)] for one straight-line function; see `layout` for the arrays.
+"""
+
+from mbs_core.errors import MbsError
+from mbs_core.formalism import articulated, composite, reduction
+from mbs_core.formalism import newton_euler as ne
+from mbs_core.formalism import vectors as ve
+from mbs_core.formalism.forces import all_wrenches, generalized_forces
+from mbs_core.formalism.inertia import own_moments, regrouped_moments
+from mbs_core.formalism.kinematics import quaternion_rate
+from mbs_core.symbolic import absolute, maximum, minimum, sqrt, substitute
+from mbs_core.symbolic.analysis import cost, removal
+from mbs_core.symbolic.expr import Expr, is_zero
+
+RESIDUAL, QUALITY, PARTITION, ITERATIONS, SWITCHES, STATUS = range(6)
+INFO = 8                                       # size of the array 'info'
+SMALL_TREE = 12                                # up to here the mass matrix may beat articulated bodies
+
+
+class Equations:
+    """All equations of one mechanism, written once and shared by every function that needs them."""
+
+    def __init__(self, mechanism):
+        self.m = m = mechanism
+        self._check()
+        self.efforts, self.wrenches = generalized_forces(m)
+        self.rows = [row for loop in m.loops for row in loop.rows()]
+        self.groups = _groups(self.rows)
+        self._trees = {}
+        self.removals = {}
+
+    def _check(self):
+        m = self.m
+        if not any(not c.massless for c in m.coordinates):
+            raise MbsError(f"mechanism '{m.name}' has nothing that moves: add a body on a joint")
+        for name, (_, _, rate) in m.states.items():
+            if rate is None:
+                raise MbsError(f"state '{name}' of '{m.name}' has no rate: give it with derivative()")
+
+    def tree(self, grouped=True):
+        """Return the tree with regrouped or plain inertias."""
+        if grouped not in self._trees:
+            moments = regrouped_moments(self.m) if grouped else own_moments(self.m)
+            self._trees[grouped] = ne.make_tree(self.m, moments, self.wrenches)
+        return self._trees[grouped]
+
+    # -- trees -----------------------------------------------------------------------------------
+    def inverse(self):
+        """Inverse dynamics of the tree, 001 eq. 2: 'Q' from q, v, vd; forces of all laws included."""
+        tree = self.tree()
+        tree.equations.clear()
+        phi = ne.inverse_dynamics(tree, {c: c.vd for c in self.m.coordinates}, self.m.gravity)
+        own = self._law_efforts()
+        stores = [('Q', c.index, phi.get(c, 0.0) - own.get(c, 0.0)) for c in self.m.coordinates]
+        self.removals['inverse'] = removal(tree.equations, [s[2] for s in stores])
+        return stores
+
+    def _law_efforts(self):
+        return generalized_forces(self.m, applied=False)[0]
+
+    def bias(self):
+        """The bias c of 001 eq. 1: 'c' with M vd + c = tau."""
+        phi = ne.inverse_dynamics(self.tree(), {}, self.m.gravity)
+        own = self._law_efforts()
+        return [('c', c.index, phi.get(c, 0.0) - own.get(c, 0.0)) for c in self.m.coordinates]
+
+    def mass(self):
+        """The mass matrix of 001 eq. 1: 'M', row by row."""
+        n = len(self.m.coordinates)
+        matrix = composite.mass_matrix(self.tree())
+        stores = []
+        for a in self.m.coordinates:
+            for b in self.m.coordinates[:a.index + 1]:
+                value = matrix.get((a, b), 0.0)
+                stores.append(('M', a.index * n + b.index, value))
+                if a is not b:
+                    stores.append(('M', b.index * n + a.index, value))
+        return stores
+
+    # -- loops -----------------------------------------------------------------------------------
+    def loops(self):
+        """The loop equations: 'h', 'J' (row by row) and 'gamma' = J-dot q-dot (001 eq. 3)."""
+        n, stores = len(self.m.coordinates), []
+        for i, row in enumerate(self.rows):
+            stores += [('h', i, row.h), ('gamma', i, row.gamma)]
+            stores += [('J', i * n + c.index, row.jacobian.get(c, 0.0)) for c in self.m.coordinates]
+        return stores
+
+    def newton(self, rows, pivots):
+        """One Newton step on h = 0 for the dependent coordinates; the residual before it goes to 'info'."""
+        _, elimination = reduction.partition(self.m, rows, pivots)
+        step = elimination.solve([r.h for r in rows])
+        stores, balls = [], {}
+        for c, d in step.items():
+            if c.q is not None:
+                stores.append(('q', c.position, c.q - d))
+            else:
+                balls.setdefault(c.body, [0.0, 0.0, 0.0])[c.body.coordinates.index(c)] = -d
+        for body, turn in balls.items():
+            moved = [a + b for a, b in zip(body.quaternion, quaternion_rate(body.quaternion, turn))]
+            scale = 1.0 / sqrt(sum((a * a for a in moved[1:]), moved[0] * moved[0]))
+            stores += [('q', body.coordinates[0].position + k, scale * a) for k, a in enumerate(moved)]
+        return stores + [('info', RESIDUAL, _largest([r.h for r in rows]))]
+
+    def quality(self, rows, pivots, reference):
+        """How far a partition is from singular: the smallest block determinant relative to its usual size."""
+        if not rows:
+            return 1.0
+        _, elimination = reduction.partition(self.m, rows, pivots)
+        return _smallest([absolute(d) * (1.0 / r) for d, r in zip(elimination.determinants, reference)])
+
+    def forward(self, rows, pivots, reference, name='forward'):
+        """The direct function of 001 eq. 16 after the position solution: v (dependent), vd, zd, efforts, residual."""
+        m = self.m
+        tree = self.tree()
+        tree.equations.clear()
+        if rows:
+            accelerations, driven, dependent = self._closed(rows, pivots)
+        else:
+            accelerations, driven = self._open()
+            dependent = {}
+        stores = [('v', c.index, e) for c, e in dependent.items()]
+        stores += [('vd', c.index, accelerations.get(c, 0.0)) for c in m.coordinates if c.driven < 0]
+        stores += [('eff', c.driven, e) for c, e in driven.items()]
+        stores += [('zd', k, rate) for k, (_, _, rate) in enumerate(m.states.values())]
+        if dependent:
+            moved = substitute([s[2] for s in stores], {c.v: e for c, e in dependent.items()})
+            stores = [(a, i, e) for (a, i, _), e in zip(stores, moved)]
+        if rows:
+            stores.append(('info', RESIDUAL, _largest([r.h for r in rows])))
+            stores.append(('info', QUALITY, self.quality(rows, pivots, reference)))
+        self.removals[name] = removal(tree.equations, [s[2] for s in stores])
+        return stores
+
+    def _closed(self, rows, pivots):
+        r = reduction.reduce(self.m, rows, pivots, (self.tree(), self.tree(False)), self.efforts)
+        accelerations, driven = reduction.solve(r)
+        dependent = {}
+        for c, row in r.shape.items():
+            if c not in r.independent:
+                dependent[c] = sum((t * r.independent[k].v for k, t in row.items()), 0.0)
+        return accelerations, driven, dependent
+
+    def _open(self):
+        m, tree = self.m, self.tree()
+        known = {c: c.vd for c in m.driven}
+        options = []
+        fast = articulated.forward_dynamics(tree, known, self.efforts, m.gravity)
+        effort = {}
+        if known:
+            phi = ne.inverse_dynamics(tree, fast, m.gravity)
+            effort = {c: phi.get(c, 0.0) - self.efforts.get(c, 0.0) for c in known}
+        options.append((fast, effort))
+        if len(m.coordinates) <= SMALL_TREE:
+            options.append(reduction.solve(reduction.reduce(m, [], [], (tree, self.tree(False)), self.efforts)))
+        return min(options, key=lambda o: cost([*o[0].values(), *o[1].values()]).total)
+
+    def reduced(self, rows, pivots):
+        """The reduced form 001 eq. 7: 'Mr' (row by row), 'cr' (with all independent accelerations zero) and 'T'."""
+        m = self.m
+        held = {c: c.driven for c in m.driven}
+        for c in m.driven:
+            c.driven = -1                      # eq. 7 comes before the second partitioning, eq. 9
+        try:
+            r = reduction.reduce(m, rows, pivots, (self.tree(), self.tree(False)), self.efforts)
+        finally:
+            for c, k in held.items():
+                c.driven = k
+        n, stores = len(r.independent), []
+        for k in range(n):
+            stores.append(('cr', k, r.bias[k]))
+            for l in range(k + 1):
+                value = r.mass.get((k, l), 0.0)
+                stores += [('Mr', k * n + l, value)] + ([('Mr', l * n + k, value)] if k != l else [])
+        for c in m.coordinates:
+            stores += [('T', c.index * n + k, r.shape.get(c, {}).get(k, 0.0)) for k in range(n)]
+        return stores
+
+    def multipliers(self, rows, pivots):
+        """Lagrange multipliers 'lam' with M vd + c = Q + J' lambda, from the motion already solved (001 eq. 3)."""
+        m = self.m
+        _, elimination = reduction.partition(m, rows, pivots)
+        phi = ne.inverse_dynamics(self.tree(), {c: c.vd for c in m.coordinates}, m.gravity)
+        missing = {c: phi.get(c, 0.0) - self.efforts.get(c, 0.0) for c in m.coordinates}
+        values = elimination.solve_transposed({c: e for c, e in missing.items() if not is_zero(e)})
+        place = {id(r): i for i, r in enumerate(self.rows)}
+        stores = [('lam', i, 0.0) for i in range(len(self.rows))]
+        for r, value in zip(rows, values):
+            stores[place[id(r)]] = ('lam', place[id(r)], value)
+        return stores
+
+    # -- results ---------------------------------------------------------------------------------
+    def rates(self):
+        """Rates of q from v: 'qd' (differs from v for ball joints only)."""
+        return [('qd', k, e) for k, e in enumerate(self.m.kinematics.position_rates())]
+
+    def outputs(self):
+        """The declared outputs 'out' and the energies 'energy' (kinetic, potential)."""
+        stores = [('out', k, e) for k, (e, _, _) in enumerate(self.m.outputs.values())]
+        kinetic, potential = self.m.energy()
+        return stores + [('energy', 0, kinetic), ('energy', 1, potential)]
+
+    def reactions(self, asked):
+        """Joint reactions of the bodies asked for: 'reaction', from the motion and the multipliers."""
+        m = self.m
+        tree = ne.make_tree(m, own_moments(m), all_wrenches(m, self.wrenches, self._loop_wrenches()))
+        motion = ne.motions(tree, {c: c.vd for c in m.coordinates}, True, m.gravity)
+        _, totals = ne.backward(tree, ne.net_wrenches(tree, motion))
+        stores = []
+        for body in asked:
+            force, moment = totals[body]
+            stores += [('reaction', 6 * (body.order - 1) + k, e) for k, e in enumerate((*force, *moment))]
+        return stores
+
+    def _loop_wrenches(self):
+        """Return [(body, force, moment)] of the loop forces, from the symbols of the multipliers."""
+        m, kin, out, first = self.m, self.m.kinematics, [], 0
+        for loop in m.loops:
+            lam = [m._late(f'lambda.{loop.name}.{k}', 'lam', first + k) for k in range(loop.size)]
+            first += loop.size
+            out += loop_wrenches(m, kin, loop, lam)
+        return out
+
+
+def loop_wrenches(m, kin, loop, lam):
+    """Return [(body, force, moment about its origin)] in computing frames, of a loop's multipliers."""
+    if not hasattr(loop, 'wrench'):
+        raise MbsError(f"reactions can't be given: the loop '{loop.name}' ({loop.kind}) has no points of application")
+    base, force, torque = loop.wrench(lam)
+    out = []
+    for point, sign in loop.sides():
+        if point.body is m.ground:
+            continue
+        lift = ve.transpose(kin.frame_in(kin.link(point.body).frame, kin.link(base).frame))
+        f, n = ve.scale(sign, ve.matvec(lift, force)), ve.scale(sign, ve.matvec(lift, torque))
+        arm = ve.matvec(kin.link(point.body).attitude, point.offset)
+        out.append((point.body, f, ve.add(n, ve.cross(arm, f))))
+    return out
+
+
+def _groups(rows):
+    """Return row indices grouped by loop, translations and rotations apart, at most three together."""
+    groups, current = [], []
+    for i, row in enumerate(rows):
+        if current and (rows[current[-1]].loop is not row.loop or len(current) == 3):
+            groups.append(current)
+            current = []
+        current.append(i)
+    return groups + ([current] if current else [])
+
+
+def _largest(values):
+    total = 0.0
+    for v in values:
+        if isinstance(v, Expr):
+            total = absolute(v) if is_zero(total) else maximum(total, absolute(v))
+    return total
+
+
+def _smallest(values):
+    total = None
+    for v in values:
+        total = v if total is None else minimum(total, v)
+    return total
