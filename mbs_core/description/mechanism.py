@@ -314,7 +314,8 @@ class Mechanism:
         raise MbsError(f"mechanism '{self.name}' has no loop '{loop}'{suggest(str(loop), [one.name for one in self.loops])}")
 
     def _late(self, name, array, index):
-        return self.graph.symbols.get(name) or self.graph.symbol(name, 'force', array, index)
+        found = self.graph.symbols.get(name)
+        return self.graph.symbol(name, 'force', array, index) if found is None else found
 
     # -- forces ----------------------------------------------------------------------------------
     def add(self, law):

@@ -257,10 +257,10 @@ def backsolve(x, o: int) -> None:
         for j in range(r):
             x[o + r] -= x[JAC + r * NY + j] * x[o + j]
     for k in range(NY):
-        r = NY - 1 - k
-        for j in range(r + 1, NY):
-            x[o + r] -= x[JAC + r * NY + j] * x[o + j]
-        x[o + r] /= x[JAC + r * NY + r]
+        i = NY - 1 - k
+        for j in range(i + 1, NY):
+            x[o + i] -= x[JAC + i * NY + j] * x[o + j]
+        x[o + i] /= x[JAC + i * NY + i]
 
 
 def implicit(x, h: float, s0: float, s1: float, whole: float) -> None:
