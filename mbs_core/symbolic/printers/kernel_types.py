@@ -49,6 +49,27 @@ class Types:
             if method is None:
                 self.refuse(s, f'{type(s).__name__.lower()} is not part of the kernel language')
             method(s)
+            if self.final:
+                for node in (getattr(s, 'whole', None) or getattr(s, 'value', None), getattr(s, 'test', None)):
+                    if node is not None:
+                        self.order(node)
+
+    def order(self, node):
+        """Refuse what depends on the order in which operands are evaluated: C leaves that open."""
+        if isinstance(node, (ast.BoolOp, ast.IfExp)):
+            for part in node.values if isinstance(node, ast.BoolOp) else (node.test, node.body, node.orelse):
+                self.order(part)
+            return
+        calls = [n for n in ast.walk(node) if isinstance(n, ast.Call) and getattr(n.func, 'id', '') not in BUILTINS]
+        if not calls:
+            return
+        inside = {id(n) for n in ast.walk(calls[0])}
+        loads = [n for n in ast.walk(node) if id(n) not in inside and isinstance(n, ast.Subscript)
+                 and getattr(n.value, 'id', '') == 'x']
+        chained = any(isinstance(n, ast.Compare) and len(n.ops) > 1 for n in ast.walk(node))
+        if len(calls) > 1 or loads or chained:
+            self.refuse(node, 'a call that may change x stands in a line of its own: keep its result in a variable, '
+                              'apart from other calls and loads of x')
 
     def do_Pass(self, s):
         """Accept it."""
