@@ -69,16 +69,17 @@ def build(name, **chosen):
 
 
 def option_value(name, option, text):
-    """Return the value of an option given as text ('true', '3', 'pd'), in the type of its default."""
+    """Return the value of an option given as text, in the type of its default: 'true', '3', 'pd', or '0.1,0.2' for None."""
     known = options(name)
     if option not in known:
         raise MbsError(f"mechanism '{name}' has no option '{option}'{suggest(option, known) if known else '; it has none'}")
-    default = known[option][0]
-    kind = type(default)
+    kind = type(known[option][0])
     try:
         if kind is bool:
             return {'true': True, 'yes': True, '1': True, 'false': False, 'no': False, '0': False}[text.lower()]
-        return kind(text) if kind in (int, float) else text
+        if kind is type(None):
+            return tuple(float(word) for word in text.split(','))
+        return kind(text)
     except (KeyError, ValueError):
-        wanted = {bool: 'true or false', int: 'a whole number', float: 'a number'}[kind]
+        wanted = {bool: 'true or false', int: 'a whole number', float: 'a number'}.get(kind, 'numbers separated by commas')
         raise MbsError(f"mechanism '{name}': option {option}={text} must be {wanted}") from None

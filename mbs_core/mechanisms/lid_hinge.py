@@ -47,6 +47,7 @@ def lid_hinge() -> Mechanism:
         return m.body(f'r{j}', on=on.at(x, y, 0), joint=joint, initial=start[j - 1], **inertia)
 
     B1 = body(1, m.ground, joint=prismatic('x'))
+    m.independent(B1)
     B2 = body(2, B1)
     B3 = body(3, B2, p['l2'])
     B4 = body(4, B2, p['l2'])

@@ -16,7 +16,7 @@ def pendulum(links=1, start=None) -> Mechanism:
     start = tuple(start or ((-math.pi / 2,) if links == 1 else (math.pi / 2,) * links))
     if len(start) != links:
         raise MbsError(f'a pendulum of {links} links starts from as many angles; {len(start)} are given')
-    m = Mechanism('pendulum', gravity=(0.0, -9.81, 0.0), doc=f'{links} point masses on massless rods')
+    m = Mechanism('pendulum', gravity=(0.0, -9.81, 0.0), doc=f'Pendulum of {links} point mass{"es" if links > 1 else ""} on massless rods')
     mount, absolute, before = m.ground, 0.0, 0.0
     loss = m.parameter('damping', 0.0, 'N m s/rad', (0.0, 10.0), 'Viscous damping of every joint')
     for k, angle in enumerate(start, 1):

@@ -51,7 +51,7 @@ def _grow(name, n, seed, joints, carrier, axis, parameters, cycle=False):
         raise MbsError(f"mechanism '{name}': the joint kind '{sorted(unknown)[0]}' is unknown; use revolute, prismatic, "
                        'spherical or fixed')
     rng = np.random.default_rng(seed)
-    m = Mechanism(name, gravity=(0.0, 0.0, -9.81), doc=f'{n} bodies, seed {seed}')
+    m = Mechanism(name, gravity=(0.0, 0.0, -9.81), doc=f'{"Chain" if cycle else "Random tree"} of {n} bodies, seed {seed}')
 
     def number(what, value, unit):
         return m.parameter(what, float(value), unit, (-1e3, 1e3)) if parameters else float(value)

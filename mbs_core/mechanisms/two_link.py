@@ -20,13 +20,19 @@ CLOSED_PD = (3.0, 0.8, 0.0)
 CLOSED_START = (math.pi / 2, -math.pi / 6, math.pi / 2, math.pi / 6)
 
 
-def two_link(closed=False, control='pd', setpoints=1, start=None, name='two_link') -> Mechanism:
+def two_link(closed=False, control='pd', setpoints=1, start=None) -> Mechanism:
     """Return the open or closed 2-dof link mechanism of 003.
 
     `setpoints` is how many of the slides' set-points to follow, or a list of (start s, (rad, rad)); `start` is the
     joint angles in rad: open from (0, 0), closed from (pi/2, -pi/6, pi/2, pi/6) if omitted.
     """
-    m = Mechanism(name, gravity=(0.0, -9.8, 0.0), doc='2-dof link mechanism of 003, ' + ('closed' if closed else 'open'))
+    doc = f'{"Closed" if closed else "Open"} 2-dof link mechanism of 003, control: {control}'
+    return link_mechanism('two_link', doc, closed, control, setpoints, start)
+
+
+def link_mechanism(name, doc, closed, control, setpoints, start) -> Mechanism:
+    """Return the mechanism of `two_link` under another name."""
+    m = Mechanism(name, gravity=(0.0, -9.8, 0.0), doc=doc)
     start = tuple(start or (CLOSED_START if closed else (0.0, 0.0)))
     if len(start) != (4 if closed else 2):
         raise MbsError(f"mechanism '{name}': start holds {len(start)} angles; give {4 if closed else 2}, one for each joint")
