@@ -75,7 +75,6 @@ def compile_program(program, lanes: int = 0, level: int = 2) -> 'Library':
     signatures = program.signatures()
     if lanes:
         signatures.update((f'{f.name}_x{lanes}', ('void',)) for f in program.functions)
-    signatures.update((name, ('external',)) for name in program.externals)
     return Library.from_object(data, signatures)
 
 

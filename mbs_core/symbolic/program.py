@@ -123,9 +123,10 @@ class Program:
         return k
 
     def signatures(self) -> dict:
-        """Return {name: (result, *argument types after x)} of everything callable; types 'int', 'float', 'void'."""
+        """Return {name: (result, *argument types after x)}; types 'int', 'float', 'void', or 'external' for outside functions."""
         out = {f.name: ('void',) for f in self.functions}
         out.setdefault('pre', ('void',))
+        out.update((name, ('external',)) for name in sorted(self.externals))
         out.update((k.name, k.signature) for k in self.kernels)
         return out
 
@@ -145,7 +146,7 @@ class Program:
             self.externals |= f.schedule.externals
         self.layout.add('spill', spill)
         self.layout.frozen = self.finished = True
-        signatures = self.signatures()
+        signatures = {n: s for n, s in self.signatures().items() if s != ('external',)}
         for k in self.kernels:
             k.resolve(signatures)
         return self
