@@ -81,7 +81,8 @@ class Body:
         from mbs_core.description.joints import as_rotation
         where = f"point on '{self.name}'"
         own = self.mechanism.number
-        return Point(self, (own(x, where), own(y, where), own(z, where)), as_rotation(rotation, where))
+        turn = tuple(tuple(own(c, where) for c in row) for row in as_rotation(rotation, where))
+        return Point(self, (own(x, where), own(y, where), own(z, where)), turn)
 
     @property
     def coordinate(self) -> Coordinate:

@@ -78,19 +78,24 @@ def as_rotation(rotation, where):
     """Return the 3x3 matrix of None, ('z', angle), a list of such pairs applied in order, or a matrix."""
     if rotation is None:
         return IDENTITY
-    if isinstance(rotation, (list, tuple)) and rotation and isinstance(rotation[0], str):
-        return axis_rotation(*rotation)
-    if isinstance(rotation, list) and rotation and isinstance(rotation[0], (list, tuple)) and isinstance(rotation[0][0], str):
-        from mbs_core.formalism.vectors import matmul
-        total = IDENTITY
-        for pair in rotation:
-            total = matmul(total, axis_rotation(*pair))
-        return total
-    m = tuple(tuple(row) for row in rotation)
+    try:
+        if isinstance(rotation[0], str):
+            m = axis_rotation(*rotation)
+        elif isinstance(rotation[0][0], str):
+            from mbs_core.formalism.vectors import matmul
+            m = IDENTITY
+            for pair in rotation:
+                m = matmul(m, axis_rotation(*pair))
+        else:
+            m = tuple(tuple(c if isinstance(c, Expr) else float(c) for c in row) for row in rotation)
+            if [len(row) for row in m] != [3, 3, 3]:
+                raise ValueError
+    except (TypeError, ValueError, IndexError):
+        raise MbsError(f"{where}: the rotation {rotation!r} is none; give ('z', angle), a list of such pairs, or a 3x3 matrix") from None
     if all(not isinstance(c, Expr) for row in m for c in row):
-        a = np.array(m, float)
-        if a.shape != (3, 3) or np.abs(a @ a.T - np.eye(3)).max() > 1e-9 or np.linalg.det(a) < 0:
-            raise MbsError(f'{where}: the rotation given is not a rotation matrix (orthonormal, determinant 1)')
+        a = np.array(m)
+        if not np.all(np.isfinite(a)) or np.abs(a @ a.T - np.eye(3)).max() > 1e-9 or np.linalg.det(a) < 0:
+            raise MbsError(f'{where}: the rotation given is not a rotation matrix (finite, orthonormal, determinant 1)')
     return m
 
 

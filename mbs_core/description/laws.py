@@ -9,7 +9,7 @@ from typing import Callable
 
 from mbs_core.errors import MbsError
 from mbs_core.formalism import vectors as ve
-from mbs_core.symbolic import absolute, exp, maximum, power, select, sqrt, tanh
+from mbs_core.symbolic import Expr, absolute, exp, maximum, power, select, sqrt, tanh
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,15 @@ def lugre(joint, stiffness, damping, coulomb, static, stribeck, viscous=0.0, nam
     return Law(name or 'lugre', apply)
 
 
-def link(a, b, rate=0.0, length=0.0, damping=0.0, force=None, name='link') -> Law:
+def link(first, second, rate=0.0, length=0.0, damping=0.0, force=None, name='link') -> Law:
     """Return a force along the line of two points: rate (l - length) + damping l', positive when it pulls.
 
     `force` may be a function of (l, l') that returns the pull, instead of spring and damper.
     """
     def apply(m):
+        a, b = m._point(first), m._point(second)
+        if a.body is b.body:
+            raise MbsError(f"link '{name}': both ends are on '{a.body.name}', it can't do anything")
         base = m.kinematics.common(a.body, b.body)
         gap = ve.sub(m.kinematics.point(a, base), m.kinematics.point(b, base))
         l = sqrt(ve.dot(gap, gap))
@@ -100,7 +103,9 @@ def contact(point, on, normal, origin=(0.0, 0.0, 0.0), stiffness=1e6, exponent=1
     """
     def apply(m):
         p, v = m.position(point, seen_from=on), m.velocity(point, seen_from=on)
-        n = tuple(m.number(c, f"normal of contact '{name}'") for c in normal)
+        n = m._vector(normal, f"normal of contact '{name}'")
+        if not any(isinstance(c, Expr) for c in n) and abs(ve.dot(n, n) - 1.0) > 1e-9:
+            raise MbsError(f"contact '{name}': its normal {n} must have length one")
         depth = radius - ve.dot(ve.sub(p, origin), n)
         approach = -ve.dot(v, n)
         push = hunt_crossley(depth, approach, stiffness, exponent, hysteresis)

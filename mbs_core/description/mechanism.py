@@ -31,7 +31,7 @@ class Mechanism:
         self.laws = set()
         self.ground = Body('ground', self, None, None, fixed())
         self.bodies = {'ground': self.ground}
-        self.gravity = tuple(self.number(g, f"gravity of '{name}'") for g in gravity)
+        self.gravity = self._vector(gravity, f"gravity of '{name}'")
         self.kinematics = Kinematics(self)
 
     # -- words -----------------------------------------------------------------------------------
@@ -128,12 +128,13 @@ class Mechanism:
 
     # -- bodies ----------------------------------------------------------------------------------
     def body(self, name, on, joint: Joint | None = None, mass=0.0, com=(0.0, 0.0, 0.0), inertia=None, initial=None,
-             rate=None) -> Body:
+             rate=None, guess=None) -> Body:
         """Add a body carried by `on` (a body or a point of one) through `joint`, and return it.
 
         `com` is in the body's frame; `inertia` is about the centre of mass: one number (about the joint axis,
         planar use), three (xx, yy, zz) or six (xx, yy, zz, xy, xz, yz). `initial` and `rate` are the start
         values of the joint: one number, or a list for ball and free joints (translations, then x, y, z, w).
+        `guess` is a start value that may move when the loops are closed: it says which way they are assembled.
         """
         where = f"body '{self._name(name, 'body')}'"
         if name in self.bodies:
@@ -151,41 +152,65 @@ class Mechanism:
                     self._vector(com, f'centre of mass of {where}'), self._inertia(inertia, joint, where))
         if not isinstance(body.mass, Expr) and body.mass < 0:
             raise MbsError(f'{where}: its mass {body.mass:g} kg is negative')
+        start, rates = self._start(joint, initial if initial is not None else guess, rate, where)
         if joint.kind == 'free':
             carrier = mount
-            translations = list(initial or (0.0,) * 3)[:3]
-            rates = list(rate or (0.0,) * 6)
             for k, axis in enumerate(_BODY_AXES):
                 slide = self.body(f'{name}.{axis}', carrier, Joint('prismatic', tuple(float(j == k) for j in range(3))),
-                                  initial=translations[k], rate=rates[k])
+                                  initial=start[k] if initial is not None else None, guess=start[k], rate=rates[k])
                 carrier = slide.at()
             body.parent, body.mount, body.joint = carrier.body, carrier, Joint('spherical')
-            initial, rate = (list(initial)[3:] or None) if initial else None, rates[3:]
-        self._joint_coordinates(body, initial, rate)
+            start, rates = start[3:], rates[3:]
+        self._joint_coordinates(body, start, rates, initial is not None)
         body.order = len(self.bodies)
         self.bodies[name] = body
         return body
 
-    def _joint_coordinates(self, body, initial, rate):
+    def _start(self, joint, initial, rate, where):
+        """Return start positions and rates of a joint as lists of the right length, or refuse them."""
+        sizes = {'revolute': (1, 1), 'prismatic': (1, 1), 'spherical': (4, 3), 'free': (7, 6), 'fixed': (0, 0)}
+        if joint.kind not in sizes:
+            raise MbsError(f"{where}: the joint kind '{joint.kind}' is unknown")
+        out = []
+        for values, size, what in ((initial, sizes[joint.kind][0], 'start'), (rate, sizes[joint.kind][1], 'start rate')):
+            if values is None:
+                values = [0.0] * size
+                if size in (4, 7):
+                    values[-1] = 1.0
+            elif size == 1:
+                values = [values]
+            try:
+                values = [self.number(v, f'{what} of {where}') for v in values]
+            except TypeError:
+                values = [values]
+            if size == 7 and len(values) == 3:
+                values += [0.0, 0.0, 0.0, 1.0]
+            if len(values) != size or any(isinstance(v, Expr) for v in values):
+                raise MbsError(f'{where}: the {what} of a {joint.kind} joint takes {size} plain numbers'
+                               f"{' (the last four a quaternion x, y, z, w)' if what == 'start' and size > 1 else ''}, not {values}")
+            out.append(values)
+        if joint.kind in ('spherical', 'free'):
+            norm = math.sqrt(sum(c * c for c in out[0][-4:]))
+            if norm < 1e-6:
+                raise MbsError(f'{where}: a ball joint starts from a quaternion x, y, z, w of length one, not {out[0][-4:]}')
+            out[0][-4:] = [c / norm for c in out[0][-4:]]
+        return out
+
+    def _joint_coordinates(self, body, start, rates, given):
         kind, name = body.joint.kind, body.name
         if kind in ('revolute', 'prismatic'):
-            body.coordinates.append(self._coordinate(name, initial or 0.0, rate or 0.0, body))
-            body.coordinates[0].given = initial is not None
+            body.coordinates.append(self._coordinate(name, start[0], rates[0], body))
+            body.coordinates[0].given = given
         elif kind == 'spherical':
-            start = [self.number(c, f"initial value of '{name}'") for c in (initial or (0.0, 0.0, 0.0, 1.0))]
-            norm = math.sqrt(sum(c * c for c in start)) if len(start) == 4 else 0.0
-            if norm < 1e-6:
-                raise MbsError(f"body '{name}': a ball joint starts from a quaternion x, y, z, w of length one, not {initial}")
             first = len(self.positions)
             body.quaternion = tuple(self.graph.symbol(f'q.{name}.{a}', 'coordinate', 'q', first + k)
                                     for k, a in enumerate(('qx', 'qy', 'qz', 'qw')))
-            self.positions += [c / norm for c in start]
+            self.positions += start
             for k, axis in enumerate(_BODY_AXES):
-                c = self._coordinate(f'{name}.w{axis}', 0.0, (rate or (0.0,) * 3)[k], body, position=False)
+                c = self._coordinate(f'{name}.w{axis}', 0.0, rates[k], body, position=False)
                 c.position = first
+                c.given = given
                 body.coordinates.append(c)
-        elif kind != 'fixed':
-            raise MbsError(f"body '{name}': the joint kind '{kind}' is unknown")
 
     def _inertia(self, inertia, joint, where):
         where = f'inertia of {where}'
@@ -193,6 +218,8 @@ class Mechanism:
             return (0.0,) * 6
         if isinstance(inertia, (int, float, Expr)):
             k = self.number(inertia, where)
+            if not isinstance(k, Expr) and k < 0:
+                raise MbsError(f'{where}: {k:g} kg m2 is negative')
             axis = [abs(c) for c in joint.axis]
             if joint.kind not in ('revolute', 'prismatic') or sorted(axis) != [0.0, 0.0, 1.0]:
                 return k, k, k, 0.0, 0.0, 0.0
@@ -222,10 +249,12 @@ class Mechanism:
 
     def coordinate_of(self, what) -> Coordinate:
         """Return the coordinate meant by a body with a one-dof joint, a coordinate or a coordinate's name."""
-        if isinstance(what, Coordinate):
+        if isinstance(what, Coordinate) and what in self.coordinates:
             return what
-        if isinstance(what, Body):
+        if isinstance(what, Body) and what.mechanism is self:
             return what.coordinate
+        if isinstance(what, (Body, Coordinate)):
+            raise MbsError(f"'{what.name}' belongs to another mechanism than '{self.name}': use one of its own joints")
         for c in self.coordinates:
             if c.name == what:
                 return c
@@ -252,8 +281,10 @@ class Mechanism:
 
     def on_curve(self, point, curve, on=None, name=None, initial=0.0) -> Coordinate:
         """Keep `point` on a planar `curve` of the body `on` (plane xy); return the abscissa's coordinate (000 eq. 10)."""
-        on = on or self.ground
+        on, point = self._member(on or self.ground), self._point(point)
         name = self._name(name or f'{point.body.name}.cam', 'cam')
+        if not callable(getattr(curve, 'at', None)):
+            raise MbsError(f"cam '{name}': {curve!r} is no curve; use Curve(start, heading, [segment(...), arc(...)]) or spline(...)")
         s = self._coordinate(f'{name}.s', initial, massless=True)
         self.loops.append(lp.Cam(self, name, point, on, curve, s))
         return s
@@ -335,10 +366,10 @@ class Mechanism:
 
         Components are along the axes of `frame` (a body; the ground if omitted).
         """
-        point = point.at() if isinstance(point, Body) else point
+        point = self._point(point)
         where = f"force '{name}' on '{point.body.name}'"
-        self.wrenches.append((name, point, self._vector(force, where), self._vector(torque, where), on or self.ground,
-                              frame or self.ground))
+        self.wrenches.append((name, point, self._vector(force, where), self._vector(torque, where),
+                              self._member(on or self.ground), self._member(frame or self.ground)))
 
     def work(self, force, displacement, name='work'):
         """Apply the efforts whose virtual work is force * d(displacement), an expression of coordinates."""
@@ -356,11 +387,11 @@ class Mechanism:
 
     def position(self, point, seen_from=None):
         """Return the position of a point in the frame of a body (the ground if omitted), three components."""
-        return self.kinematics.position(self._point(point), seen_from or self.ground)
+        return self.kinematics.position(self._point(point), self._member(seen_from or self.ground))
 
     def velocity(self, point, seen_from=None):
         """Return the velocity of a point relative to a body, in that body's axes (the ground if omitted)."""
-        return self.kinematics.velocity(self._point(point), seen_from or self.ground)
+        return self.kinematics.velocity(self._point(point), self._member(seen_from or self.ground))
 
     def acceleration(self, point):
         """Return the acceleration of a point in ground axes (for outputs)."""
@@ -368,11 +399,17 @@ class Mechanism:
 
     def rotation(self, body, seen_from=None):
         """Return the 3x3 orientation of a body in the frame of another (the ground if omitted)."""
-        return self.kinematics.rotation(body, seen_from or self.ground)
+        return self.kinematics.rotation(self._member(body), self._member(seen_from or self.ground))
 
     def angular_velocity(self, body, seen_from=None):
         """Return the angular velocity of a body relative to another, in the latter's axes."""
-        return self.kinematics.angular_velocity(body, seen_from or self.ground)
+        return self.kinematics.angular_velocity(self._member(body), self._member(seen_from or self.ground))
+
+    def _member(self, body) -> Body:
+        """Return a body of this mechanism, or refuse what is none."""
+        if not isinstance(body, Body) or body.mechanism is not self:
+            raise MbsError(f"{body!r} is no body of mechanism '{self.name}'")
+        return body
 
     def _point(self, p):
         if isinstance(p, Body):
@@ -391,14 +428,15 @@ class Mechanism:
         It is the whole wrench through the joint, about its origin, in the axes of the body's computing frame
         (the ground's for planar mechanisms on the ground).
         """
-        if body is self.ground or body.mechanism is not self:
-            raise MbsError(f"'{body.name}' has no joint of '{self.name}': a reaction needs a body of it")
+        if self._member(body) is self.ground:
+            raise MbsError(f"the ground of '{self.name}' has no joint: a reaction needs another body")
         return tuple(self._late(f'reaction.{body.name}.{k}', 'reaction', 6 * (body.order - 1) + j)
                      for j, k in enumerate(('fx', 'fy', 'fz', 'mx', 'my', 'mz')))
 
     def output(self, name, expression, unit='1', doc=''):
         """Declare an output: any expression of coordinates, velocities, accelerations, efforts, multipliers."""
         self._name(name, 'output')
+        unit_of(unit, f"output '{name}'")
         if name in self.outputs:
             raise MbsError(f"output '{name}' is declared twice: choose another name")
         self.outputs[name] = (self.number(expression, f"output '{name}'"), unit, doc)

@@ -74,3 +74,26 @@ def _felt(link, force, moment):
     if kind == 'spherical':
         return list(zip(link.body.coordinates, moment))
     return []
+
+
+def ground_screws(tree):
+    """Return [(coordinate, motion S, wrench F)], six numbers each, about the ground's origin in its axes.
+
+    F accelerates everything beyond the joint by one unit; then M_ij = S_j . F_i for every joint j on the way from the
+    ground to i: a plain loop over pairs, which for many joints is shorter and faster than unrolled recursions.
+    """
+    kin, total, out = tree.kinematics, composites(tree), []
+    ground = kin.m.ground
+    for link in tree.links:
+        lift = kin.frame_in(link.frame, kin.link(ground).frame)
+        _, place = kin.relative(link.body, ground)
+        axes = {c: (kind, axis) for c, kind, axis, _ in kin.columns(link.body, link.parent.body)}
+        carrier = kin.frame_in(link.parent.frame, kin.link(ground).frame)
+        for c, force, moment in unit_wrenches(link, total[link.body]):
+            kind, axis = axes[c]
+            axis = ve.matvec(carrier, axis)
+            f = ve.matvec(lift, force)
+            n = ve.add(ve.matvec(lift, moment), ve.cross(place, f))
+            motion = (*axis, *ve.cross(place, axis)) if kind == 'revolute' else (*ve.ZERO, *axis)
+            out.append((c, motion, (*n, *f)))
+    return out

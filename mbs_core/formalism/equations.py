@@ -50,7 +50,7 @@ class Equations:
     def inverse(self):
         """Inverse dynamics of the tree, 001 eq. 2: 'Q' from q, v, vd; forces of all laws included."""
         tree = self.tree()
-        tree.equations.clear()
+        tree.equations = []
         phi = ne.inverse_dynamics(tree, {c: c.vd for c in self.m.coordinates}, self.m.gravity)
         own = self._law_efforts()
         stores = [('Q', c.index, phi.get(c, 0.0) - own.get(c, 0.0)) for c in self.m.coordinates]
@@ -78,6 +78,32 @@ class Equations:
                 if a is not b:
                     stores.append(('M', b.index * n + a.index, value))
         return stores
+
+    def mass_parts(self):
+        """What the rolled mass matrix is made of: 'S' and 'F', six rows of n numbers each (see `ground_screws`)."""
+        n, stores = len(self.m.coordinates), []
+        for c, motion, wrench in composite.ground_screws(self.tree()):
+            stores += [('S', k * n + c.index, e) for k, e in enumerate(motion)]
+            stores += [('F', k * n + c.index, e) for k, e in enumerate(wrench)]
+        return stores
+
+    def ancestors(self):
+        """Return for every coordinate the runs [first, beyond) of coordinate numbers it shares a path with, up to itself."""
+        out = []
+        for c in self.m.coordinates:
+            body, found = c.body, set()
+            while body is not None:
+                found |= {d.index for d in body.coordinates}
+                body = body.parent
+            found = sorted(found)
+            runs = []
+            for i in found:
+                if runs and runs[-1][1] == i:
+                    runs[-1][1] = i + 1
+                else:
+                    runs.append([i, i + 1])
+            out.append(runs)
+        return out
 
     # -- loops -----------------------------------------------------------------------------------
     def loops(self):
@@ -114,24 +140,23 @@ class Equations:
     def forward(self, rows, pivots, reference, name='forward'):
         """The direct function of 001 eq. 16 after the position solution: v (dependent), vd, zd, efforts, residual."""
         m = self.m
-        tree = self.tree()
-        tree.equations.clear()
         if rows:
-            accelerations, driven, dependent = self._closed(rows, pivots)
+            accelerations, driven, dependent, equations = self._closed(rows, pivots)
         else:
-            accelerations, driven = self._open()
+            accelerations, driven, equations = self._open()
             dependent = {}
         stores = [('v', c.index, e) for c, e in dependent.items()]
         stores += [('vd', c.index, accelerations.get(c, 0.0)) for c in m.coordinates if c.driven < 0]
         stores += [('eff', c.driven, e) for c, e in driven.items()]
         stores += [('zd', k, rate) for k, (_, _, rate) in enumerate(m.states.values())]
         if dependent:
-            moved = substitute([s[2] for s in stores], {c.v: e for c, e in dependent.items()})
+            moved = substitute([*(s[2] for s in stores), *equations], {c.v: e for c, e in dependent.items()})
             stores = [(a, i, e) for (a, i, _), e in zip(stores, moved)]
+            equations = moved[len(stores):]
         if rows:
             stores.append(('info', RESIDUAL, _largest([r.h for r in rows])))
             stores.append(('info', QUALITY, self.quality(rows, pivots, reference)))
-        self.removals[name] = removal(tree.equations, [s[2] for s in stores])
+        self.removals[name] = removal(equations, [s[2] for s in stores])
         return stores
 
     def _closed(self, rows, pivots):
@@ -141,20 +166,22 @@ class Equations:
         for c, row in r.shape.items():
             if c not in r.independent:
                 dependent[c] = sum((t * r.independent[k].v for k, t in row.items()), 0.0)
-        return accelerations, driven, dependent
+        return accelerations, driven, dependent, r.equations
 
     def _open(self):
         m, tree = self.m, self.tree()
         known = {c: c.vd for c in m.driven}
         options = []
+        tree.equations = []
         fast = articulated.forward_dynamics(tree, known, self.efforts, m.gravity)
         effort = {}
         if known:
             phi = ne.inverse_dynamics(tree, fast, m.gravity)
             effort = {c: phi.get(c, 0.0) - self.efforts.get(c, 0.0) for c in known}
-        options.append((fast, effort))
+        options.append((fast, effort, tree.equations))
         if len(m.coordinates) <= SMALL_TREE:
-            options.append(reduction.solve(reduction.reduce(m, [], [], (tree, self.tree(False)), self.efforts)))
+            r = reduction.reduce(m, [], [], (tree, self.tree(False)), self.efforts)
+            options.append((*reduction.solve(r), r.equations))
         return min(options, key=lambda o: cost([*o[0].values(), *o[1].values()]).total)
 
     def reduced(self, rows, pivots):

@@ -117,11 +117,16 @@ def determinants(jacobian, choice: Choice) -> np.ndarray:
     return np.array(out)
 
 
-def cover(jacobians, groups, first: Choice, forbidden, forced, scale, most) -> list:
+def usual(values) -> list:
+    """Return the usual size of each block determinant; a few poses where an earlier block is singular don't count."""
+    return [float(max(v, 1e-300)) for v in np.quantile(values, 0.8, axis=0)]
+
+
+def cover(jacobians, groups, first: Choice, forbidden, forced, scale, most, reluctant=()) -> list:
     """Return `first` and as many more choices (at most `most` in all) as the sampled poses need."""
     choices = [first]
     table = [np.array([determinants(j, first) for j in jacobians])]
-    first.reference = list(np.maximum(table[0].max(axis=0), 1e-300))
+    first.reference = usual(table[0])
 
     def quality(k):
         return (table[k] / choices[k].reference).min(axis=1)
@@ -130,7 +135,7 @@ def cover(jacobians, groups, first: Choice, forbidden, forced, scale, most) -> l
         pose = int(np.argmin(worst))
         if worst[pose] > GOOD:
             break
-        new = choose(jacobians[pose], groups, scale, forbidden, forced)
+        new = choose(jacobians[pose], groups, scale, forbidden, forced, reluctant)
         if new is None or any(new.pivots == c.pivots for c in choices):
             jacobians = [j for i, j in enumerate(jacobians) if i != pose]
             table = [np.delete(t, pose, axis=0) for t in table]
@@ -138,7 +143,7 @@ def cover(jacobians, groups, first: Choice, forbidden, forced, scale, most) -> l
                 break
             continue
         values = np.array([determinants(j, new) for j in jacobians])
-        new.reference = list(np.maximum(values.max(axis=0), 1e-300))
+        new.reference = usual(values)
         choices.append(new)
         table.append(values)
     return choices

@@ -25,6 +25,7 @@ class Reduced:
     shape: dict               # coordinate -> {rank: T}
     known: dict               # coordinate -> acceleration when the unknown ones are zero
     elimination: BlockElimination
+    equations: list           # the recursive components written on the way
 
 
 def partition(m, rows, pivots) -> tuple:
@@ -63,10 +64,11 @@ def reduce(m, rows, pivots, trees, efforts) -> Reduced:
         if len(independent) <= 4 and rows:
             options.append(_kane(m, trees[1], shape, known, efforts, len(independent)))
     best = min(options, key=lambda o: cost([*o[0].values(), *o[1]]).total) if len(options) > 1 else options[0]
-    return Reduced(independent, best[0], best[1], shape, known, elimination)
+    return Reduced(independent, best[0], best[1], shape, known, elimination, best[2])
 
 
 def _recursive(m, tree, shape, known, efforts, count):
+    tree.equations = []
     matrix = composite.mass_matrix(tree)
     full = {}
     for (c, d), value in matrix.items():
@@ -92,10 +94,11 @@ def _recursive(m, tree, shape, known, efforts, count):
             for l, value in moved.get(c, {}).items():
                 if l <= k:
                     mass[k, l] = mass.get((k, l), 0.0) + t * value
-    return {key: e for key, e in mass.items() if not is_zero(e)}, bias
+    return {key: e for key, e in mass.items() if not is_zero(e)}, bias, tree.equations
 
 
 def _kane(m, tree, shape, known, efforts, count):
+    tree.equations = []
     motion = ne.motions(tree, known, True, m.gravity)
     wrench = ne.net_wrenches(tree, motion)
     partial = {m.ground: [(ve.ZERO, ve.ZERO)] * count}
@@ -115,7 +118,7 @@ def _kane(m, tree, shape, known, efforts, count):
                 w = ve.add(w, ve.scale(rates[0], link.own_axis))
             elif kind == 'spherical':
                 w = ve.add(w, tuple(rates))
-            here.append((w, v))
+            here.append((tree.note(w), tree.note(v)))
         partial[body] = here
         mb, b, e = tree.inertia[body]
         force, moment = wrench[body]
@@ -135,7 +138,7 @@ def _kane(m, tree, shape, known, efforts, count):
         for k, t in row.items():
             if c in efforts:
                 bias[k] = bias[k] - t * efforts[c]
-    return mass, bias
+    return mass, bias, tree.equations
 
 
 def _ordinary(e):

@@ -144,15 +144,13 @@ def choose_partitions(assembler, pose, held, wished, most):
         raise MbsError(f"mechanism '{m.name}' can't move: its {len(kept)} loop equations hold all {assembler.n} coordinates; "
                        f"loosen one of the loops {', '.join(one.name for one in m.loops)}")
     first = None
-    for j in jacobians:
-        for shy in ([*wished, *held], wished, ()):
-            first = pt.choose(j, groups, scale, forbidden, forced, shy)
-            if first is not None:
-                break
+    tries = [([*forbidden, *wished], held)] if wished and len(wished) + len(forbidden) <= free else []
+    for never, shy in [*tries, (forbidden, [*wished, *held]), (forbidden, ())]:
+        first = next((c for j in jacobians if (c := pt.choose(j, groups, scale, never, forced, shy))), None)
         if first is not None:
             break
     if first is None:
         loops = sorted({eq.rows[i].loop.name for i in kept})
         raise MbsError(f"mechanism '{m.name}': its loops ({', '.join(loops)}) can't be solved for any choice of coordinates; "
                        'check that the driven ones may move independently')
-    return kept, redundant, pt.cover(jacobians, groups, first, forbidden, forced, scale, most)
+    return kept, redundant, pt.cover(jacobians, groups, first, forbidden, forced, scale, most, wished)

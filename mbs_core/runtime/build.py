@@ -98,7 +98,7 @@ def make_plan(m, eq) -> Plan:
     return Plan([float(v) for v in pose], kept, redundant, [c.pivots for c in choices], [c.reference for c in choices])
 
 
-def make_program(m, eq, plan, functions=('all',)):
+def make_program(m, eq, plan, drivers=True):
     """Return the program of the model's core: loop solution, forward dynamics, outputs, integrators."""
     rows = [eq.rows[i] for i in plan.kept]
     pivots = [[(g, [m.coordinates[c] for c in columns]) for g, columns in p] for p in plan.pivots]
@@ -128,7 +128,8 @@ def make_program(m, eq, plan, functions=('all',)):
     if asked:
         program.function('reactions', eq.reactions(asked))
     program.function('outputs', eq.outputs())
-    un.add_drivers(program, m, pivots, free)
+    if drivers:
+        un.add_drivers(program, m, pivots, free)
     return program
 
 

@@ -337,3 +337,22 @@ def advance(x, h: float, substeps: int, steps: int, method: int) -> int:
         if worst == 2:
             break
     return worst
+
+
+def mass(x) -> None:
+    """The mass matrix from joint motions S and composite wrenches F, pair by pair along the tree (rolled)."""
+    mass_parts(x)
+    for i in range(N):
+        f0 = x[F + i]
+        f1 = x[F + N + i]
+        f2 = x[F + 2 * N + i]
+        f3 = x[F + 3 * N + i]
+        f4 = x[F + 4 * N + i]
+        f5 = x[F + 5 * N + i]
+        for r in range(FIRST[i], FIRST[i + 1]):
+            for j in range(BEGIN[r], BEYOND[r]):
+                x[M + i * N + j] = (f0 * x[S + j] + f1 * x[S + N + j] + f2 * x[S + 2 * N + j] + f3 * x[S + 3 * N + j]
+                                    + f4 * x[S + 4 * N + j] + f5 * x[S + 5 * N + j])
+    for i in range(N):
+        for j in range(i):
+            x[M + j * N + i] = x[M + i * N + j]

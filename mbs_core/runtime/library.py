@@ -56,7 +56,7 @@ def machine(level: int = 2):
     """Return LLVM's description of this machine at a code generation level 0 to 3."""
     cpu, features = host()
     target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc='pic', codemodel='jitdefault')
+    return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc='pic', codemodel='small')
 
 
 def register_external(name: str, address: int):
@@ -116,7 +116,7 @@ class Library:
             if name not in _externals and not llvm.address_of_symbol(name):
                 raise MbsError(f"the external function '{name}' is not known: register_external('{name}', address) first")
         with _LOCK:
-            self._engine = llvm.create_mcjit_compiler(_parse(''), machine())
+            self._engine = llvm.create_mcjit_compiler(_parse(''), machine(), use_lmm=True)
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(self._data))
             self._engine.finalize_object()
             self._address = {n: self._engine.get_function_address(n) for n in own}

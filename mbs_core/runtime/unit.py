@@ -17,6 +17,7 @@ DRIVERS = ('solve_loops', 'forward', 'repartition', 'drive', 'normalise', 'save'
            'displace', 'slopes', 'factor', 'backsolve', 'implicit', 'advance')
 GAMMA = 1.0 + 0.5 ** 0.5          # L-stable choice for the two-stage Rosenbrock method
 MOST, CLOSE, CLOSED, LOW = 12, 1e-7, 1e-9, 0.2
+ROLLED = 24                       # joints from which the mass matrix is computed by a loop over pairs
 
 
 @dataclass
@@ -121,5 +122,22 @@ def analysis_program(m, eq, names) -> Program:
             raise MbsError(f"there is no analysis function '{name}'; use {', '.join(sizes)}")
         for array, size in sizes[name]:
             layout.add(array, size)
-        program.function(name, getattr(eq, name)())
+        if name == 'mass' and n > ROLLED:
+            _add_rolled_mass(program, eq, n)
+        else:
+            program.function(name, getattr(eq, name)())
     return program
+
+
+def _add_rolled_mass(program, eq, n):
+    """Add the mass matrix as a loop over pairs: unrolled, a hundred joints would be 66 000 operations."""
+    layout, runs = program.layout, eq.ancestors()
+    for array in ('S', 'F'):
+        layout.add(array, 6 * n)
+    program.function('mass_parts', eq.mass_parts())
+    first = [0]
+    for r in runs:
+        first.append(first[-1] + len(r))
+    flat = [run for r in runs for run in r]
+    program.kernel(inspect.getsource(kernels.mass), N=n, S=layout.offset('S'), F=layout.offset('F'), M=layout.offset('M'),
+                   FIRST=tuple(first), BEGIN=tuple(r[0] for r in flat), BEYOND=tuple(r[1] for r in flat))
