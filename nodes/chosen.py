@@ -1,7 +1,7 @@
 """What the user chose on the command line: a mechanism, its variants, its parameters and its inputs."""
 
 from mbs_core import mechanisms
-from mbs_core.errors import MbsError, suggest
+from mbs_core.errors import MbsError
 
 
 def add_mechanism_arguments(parser):
@@ -54,14 +54,10 @@ def chosen_mechanism(args):
     return mechanisms.build(args.mechanism, **{k: mechanisms.option_value(args.mechanism, k, v) for k, v in given.items()})
 
 
-def apply_values(state, mechanism, args):
+def apply_values(state, args):
     """Give a state the parameters and inputs of the arguments."""
     parameters = numbers(args.parameters, 'parameter')
     if parameters:
         state.set(parameters)
-    known = list(mechanism.inputs)
     for name, value in numbers(args.inputs, 'input').items():
-        if name not in known:
-            raise MbsError(f"mechanism '{mechanism.name}' has no input '{name}'"
-                           f"{suggest(name, known) if known else '; it has none'}")
-        state.inp[known.index(name)] = value
+        state.input(name, value)

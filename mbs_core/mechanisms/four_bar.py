@@ -18,14 +18,14 @@ def four_bar(driven=False) -> Mechanism:
     rate = m.parameter('spring.rate', 0.5, 'N m/rad', (0.0, 100.0), 'Spring of the rocker')
     rest = m.parameter('spring.rest', 2.0, 'rad', (-math.pi, math.pi), 'Angle of the rocker where its spring is slack')
 
-    def rod(name, on, length, initial):
+    def rod(name, on, length, **start):
         mass = per_length * length
         return m.body(name, on=on, joint=revolute('z'), mass=mass, com=(length / 2, 0, 0), inertia=mass * length * length / 12,
-                      initial=initial)
+                      **start)
 
     crank = rod('crank', m.ground, a, initial=1.0)
-    coupler = rod('coupler', crank.at(a, 0, 0), b, initial=-0.5)
-    rocker = rod('rocker', m.ground.at(d, 0, 0), c, initial=1.8)
+    coupler = rod('coupler', crank.at(a, 0, 0), b, guess=-0.5)
+    rocker = rod('rocker', m.ground.at(d, 0, 0), c, guess=1.8)
     m.close(coupler.at(b, 0, 0), rocker.at(c, 0, 0), plane='xy', name='pin')
     m.add(spring(rocker, rate, rest=rest))
     if driven:

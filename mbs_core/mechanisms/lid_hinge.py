@@ -44,7 +44,8 @@ def lid_hinge() -> Mechanism:
     start = rest_pose({**{name: v[0] * 1e-3 for name, v in LENGTHS.items()}, 'l_o': 0.230})
 
     def body(j, on, x=0.0, y=0.0, joint=revolute('z'), **inertia):
-        return m.body(f'r{j}', on=on.at(x, y, 0), joint=joint, initial=start[j - 1], **inertia)
+        kept = {'initial' if j == 1 else 'guess': start[j - 1]}
+        return m.body(f'r{j}', on=on.at(x, y, 0), joint=joint, **kept, **inertia)
 
     B1 = body(1, m.ground, joint=prismatic('x'))
     m.independent(B1)

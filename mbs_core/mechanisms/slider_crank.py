@@ -18,8 +18,8 @@ def slider_crank(driven=False) -> Mechanism:
     crank = m.body('crank', on=m.ground, joint=revolute('z'), mass=crank_mass, com=(r / 2, 0, 0),
                    inertia=crank_mass * r * r / 12, initial=0.8)
     rod = m.body('rod', on=crank.at(r, 0, 0), joint=revolute('z'), mass=rod_mass, com=(l / 2, 0, 0),
-                 inertia=rod_mass * l * l / 12, initial=-1.05)
-    slider = m.body('slider', on=m.ground.at(0, e, 0), joint=prismatic('x'), mass=slider_mass, initial=0.18)
+                 inertia=rod_mass * l * l / 12, guess=-1.05)
+    slider = m.body('slider', on=m.ground.at(0, e, 0), joint=prismatic('x'), mass=slider_mass, guess=0.18)
     m.close(rod.at(l, 0, 0), slider, plane='xy', name='pin')
     m.add(damper(slider, loss))
     m.add(effort(slider, m.input('slider.force', 'N', doc='Force on the slider, away from the crank')))

@@ -41,7 +41,7 @@ def run(args):
             writable(path, ending)                  # before the work, not after it
     model = compile_model(mechanism)
     state = model.state()
-    apply_values(state, mechanism, args)
+    apply_values(state, args)
     state.assemble()
     began = time.perf_counter()
     motion = follow(model, state, args, quiet=args.json)
