@@ -53,7 +53,10 @@ def default_lanes() -> int:
 
 
 def machine(level: int = 2):
-    """Return LLVM's description of this machine at a code generation level 0 to 3."""
+    """Return LLVM's description of this machine at a code generation level 0 to 3.
+
+    The small code model makes constants operands of the arithmetic itself; it asks for memory in one piece.
+    """
     cpu, features = host()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc='pic', codemodel='small')

@@ -12,6 +12,8 @@ _COMPARE = {ast.Lt: ('olt', 'slt'), ast.LtE: ('ole', 'sle'), ast.Gt: ('ogt', 'sg
 _INTRINSICS = '\n'.join(('declare double @llvm.sqrt.f64(double)', 'declare double @llvm.fabs.f64(double)',
                          'declare i64 @llvm.abs.i64(i64, i1)'))
 
+_ATTRIBUTES = 'attributes #0 = { nounwind "no-builtins" }'      # short loops stay loops, never calls of memset or memcpy
+
 
 def kernels_ir(program) -> str:
     """Return the IR of all kernels, with declarations of the straight-line functions they call."""
@@ -20,8 +22,8 @@ def kernels_ir(program) -> str:
     called = {name for k in program.kernels for name in k.calls} - defined
     out = [_table(k, name) for k in program.kernels for name in k.used_tables]
     out += [_KernelBody(k, signatures).text() for k in program.kernels]
-    out += [f'declare void @{name}(ptr) #0' for name in sorted(called)]
-    return '\n'.join([*out, _INTRINSICS, 'attributes #0 = { nounwind }', ''])
+    out += [f'declare dso_local void @{name}(ptr) #0' for name in sorted(called)]
+    return '\n'.join([*out, _INTRINSICS, _ATTRIBUTES, ''])
 
 
 def _table(kernel, name):
@@ -46,7 +48,7 @@ class _KernelBody:
         """Return the function."""
         k = self.k
         head = ', '.join(f'{TYPE[kind]} %p.{name}' for name, kind in k.params)
-        self.lines = [f'define {TYPE[k.result]} @{k.name}({head}) #0 {{', 'entry:']
+        self.lines = [f'define dso_local {TYPE[k.result]} @{k.name}({head}) #0 {{', 'entry:']
         for name, kind in sorted(k.kinds.items()):
             self.lines.append(f'%v.{name} = alloca {TYPE[kind]}')
             start = f'%p.{name}' if (name, kind) in k.params else '0' if kind == 'int' else number(0.0)

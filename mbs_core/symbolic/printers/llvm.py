@@ -48,6 +48,17 @@ class _Printer:
         self.constants = {}
         self.out = []
 
+    def outside(self, name, result, kinds):
+        """Declare a function from outside and return the constant that points to it.
+
+        Calls go through a pointer of our own: absolute, where a direct call might reach too far for the small code
+        model, and free of the global offset table, which llvmlite's compact memory manager can't provide.
+        """
+        pointer = f'@"to.{name}"'
+        self.declared[name] = f'declare {result} @{name}({kinds})'
+        self.declared[pointer] = f'{pointer} = internal constant ptr @{name}'
+        return pointer
+
     def text(self):
         """Return all functions and the declarations they need."""
         used = [*self.declared.values(), *(s.declaration for s in self.sincos.values())]
@@ -70,7 +81,7 @@ class _Printer:
         """Append one function: its chunks, and the entry that calls them."""
         plan, name = f.schedule, f.name + self.tail
         if len(plan.chunks) == 1:
-            self.out.append(f'define void @{name}(ptr %0) #0 {{\nentry:')
+            self.out.append(f'define dso_local void @{name}(ptr %0) #0 {{\nentry:')
             _Body(self, plan, 0).write()
             return
         entry = []
@@ -78,7 +89,7 @@ class _Printer:
             self.out.append(f'define internal void @{name}.{k}(ptr %0) #0 {{\nentry:')
             _Body(self, plan, k).write()
             entry.append(f'  call void @{name}.{k}(ptr %0)')
-        self.out += [f'define void @{name}(ptr %0) #0 {{\nentry:', *entry, '  ret void\n}']
+        self.out += [f'define dso_local void @{name}(ptr %0) #0 {{\nentry:', *entry, '  ret void\n}']
 
 
 class _Body:
@@ -205,14 +216,15 @@ class _Body:
 
     def libm(self, op, args):
         """Call the C library, lane by lane."""
-        self.p.declared[op] = f'declare double @{op}({", ".join(["double"] * _LIBM[op])})'
+        pointer = self.p.outside(op, 'double', ', '.join(['double'] * _LIBM[op]))
+        f = self.put(f'load ptr, ptr {pointer}, align 8')
         lanes = self.p.lanes
         if lanes == 1:
-            return self.put(f'call double @{op}({", ".join("double " + a for a in args)})')
+            return self.put(f'call double {f}({", ".join("double " + a for a in args)})')
         whole = 'poison'
         for k in range(lanes):
             parts = [self.put(f'extractelement {self.p.type} {a}, i32 {k}') for a in args]
-            one = self.put(f'call double @{op}({", ".join("double " + a for a in parts)})')
+            one = self.put(f'call double {f}({", ".join("double " + a for a in parts)})')
             whole = self.put(f'insertelement {self.p.type} {whole}, double {one}, i32 {k}')
         return whole
 
@@ -220,7 +232,7 @@ class _Body:
         """Call an external `void f(const double *in, double *out)`, once per lane."""
         name, count = e.data
         lanes, t = self.p.lanes, self.p.type
-        self.p.declared['call ' + name] = f'declare void @{name}(ptr, ptr)'
+        f = self.put(f'load ptr, ptr {self.p.outside(name, "void", "ptr, ptr")}, align 8')
         args = [self.value(a) for a in e.args]
         given = self.put(f'alloca [{len(args)} x double], align 8')
         taken = self.put(f'alloca [{count} x double], align 8')
@@ -231,7 +243,7 @@ class _Body:
                 one = a if lanes == 1 else self.put(f'extractelement {t} {a}, i32 {k}')
                 at = self.put(f'getelementptr double, ptr {given}, i64 {j}')
                 self.lines.append(f'store double {one}, ptr {at}, align 8')
-            self.lines.append(f'call void @{name}(ptr {given}, ptr {taken})')
+            self.lines.append(f'call void {f}(ptr {given}, ptr {taken})')
             for r in used:
                 at = self.put(f'getelementptr double, ptr {taken}, i64 {r.data}')
                 one = self.put(f'load double, ptr {at}, align 8')
