@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-GOOD = 0.25          # relative determinant above which a choice serves a pose
+GOOD = 0.2           # relative determinant above which a choice serves a pose
 
 
 @dataclass
@@ -146,4 +146,24 @@ def cover(jacobians, groups, first: Choice, forbidden, forced, scale, most, relu
         new.reference = usual(values)
         choices.append(new)
         table.append(values)
+    return choices
+
+
+def elect(jacobians, groups, choices, forbidden, forced, scale, most) -> list:
+    """Return `choices` and, up to `most` in all, those that are the best ones at the most sampled poses.
+
+    A walk may miss the poses where the motion goes later; what is best somewhere else is the best guess for them.
+    """
+    votes = {}
+    for j in jacobians:
+        c = choose(j, groups, scale, forbidden, forced)
+        if c is not None:
+            votes.setdefault(tuple(c.dependent), [0, c])[0] += 1
+    have = {tuple(c.dependent) for c in choices}
+    for dependent, (count, new) in sorted(votes.items(), key=lambda v: (-v[1][0], v[0])):
+        if len(choices) >= most or count < 2:
+            break
+        if dependent not in have:
+            new.reference = usual(np.array([determinants(j, new) for j in jacobians]))
+            choices.append(new)
     return choices

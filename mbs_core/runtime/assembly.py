@@ -88,7 +88,7 @@ class Assembler:
         rng, poses = np.random.default_rng(seed), [q]
         direction = rng.standard_normal(self.n)
         while len(poses) < count:
-            pose = poses[-1]
+            pose = poses[-1] if len(poses) % 80 else q     # several walks, each from the start
             _, j = self.evaluate(pose)
             direction = 0.9 * direction + 0.4 * rng.standard_normal(self.n)
             tangent = direction - np.linalg.lstsq(j, j @ direction, rcond=1e-9)[0] if len(j) else direction
@@ -97,7 +97,7 @@ class Assembler:
                 direction = rng.standard_normal(self.n)
                 poses.append(pose)
                 continue
-            there = self.close(self.moved(pose, tangent * (0.15 / size)), tries=12)
+            there = self.close(self.moved(pose, tangent * (0.2 / size)), tries=12)
             if there is None or np.abs(there).max() > 1e3:
                 direction = -direction
                 there = poses[int(rng.integers(len(poses)))]
@@ -153,4 +153,7 @@ def choose_partitions(assembler, pose, held, wished, most):
         loops = sorted({eq.rows[i].loop.name for i in kept})
         raise MbsError(f"mechanism '{m.name}': its loops ({', '.join(loops)}) can't be solved for any choice of coordinates; "
                        'check that the driven ones may move independently')
-    return kept, redundant, pt.cover(jacobians, groups, first, forbidden, forced, scale, most, wished)
+    choices = pt.cover(jacobians, groups, first, forbidden, forced, scale, most, wished)
+    if not wished:
+        choices = pt.elect(jacobians[::3], groups, choices, forbidden, forced, scale, most)
+    return kept, redundant, choices

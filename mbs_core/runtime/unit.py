@@ -16,7 +16,7 @@ from mbs_core.symbolic.program import Layout, Program
 DRIVERS = ('solve_loops', 'forward', 'repartition', 'drive', 'normalise', 'save', 'move', 'gather', 'rk4', 'euler',
            'displace', 'slopes', 'factor', 'backsolve', 'implicit', 'advance')
 GAMMA = 1.0 + 0.5 ** 0.5          # L-stable choice for the two-stage Rosenbrock method
-MOST, CLOSE, CLOSED, LOW = 12, 1e-7, 1e-9, 0.2
+MOST, CLOSE, CLOSED, LOW = 12, 1e-7, 1e-9, 0.1
 ROLLED = 24                       # joints from which the mass matrix is computed by a loop over pairs
 
 
