@@ -31,6 +31,7 @@ class Oracle:
             if body.parent is not None:
                 children.setdefault(body.parent, []).append(body)
         self._q, self._v = [], []                                  # our index of every entry of theirs
+        self._rest = 0.0                                           # potential of what is fixed to the ground
         todo = children.get(mechanism.ground, [])[::-1]
         while todo:                                                # depth first, or Pinocchio's CRBA is wrong
             body = todo.pop()
@@ -73,6 +74,8 @@ class Oracle:
         joint, placement = self.place[body]
         if joint:
             self.model.appendBodyToJoint(joint, inertia, placement)
+        else:                                                      # Pinocchio forgets what is fixed to the ground
+            self._rest -= inertia.mass * self.model.gravity.linear @ placement.act(inertia.lever)
 
     # -- order of coordinates --------------------------------------------------------------------
     def _in(self, q, *vectors):
@@ -106,10 +109,12 @@ class Oracle:
     def energy(self, q, v):
         """Return (kinetic, potential)."""
         q, v = self._in(q, v)
-        return (pin.computeKineticEnergy(self.model, self.data, q, v), pin.computePotentialEnergy(self.model, self.data, q))
+        kinetic = pin.computeKineticEnergy(self.model, self.data, q, v)
+        return kinetic, pin.computePotentialEnergy(self.model, self.data, q) + self._rest
 
     def reaction(self, body, q, v, vd):
         """Return the wrench (force, moment) a moving body's joint puts on it, about its origin, in ground axes."""
+        self.update(q)
         pin.rnea(self.model, self.data, *self._in(q, v, vd))
         joint, _ = self.place[body]
         rotation = self.data.oMi[joint].rotation
