@@ -1,5 +1,6 @@
 """A mechanism: bodies on joints, closed by loops, moved by forces. Describe it once; the engine does the rest."""
 
+import ctypes
 import math
 import re
 
@@ -11,7 +12,7 @@ from mbs_core.description.joints import Joint, fixed
 from mbs_core.description.units import unit_of
 from mbs_core.errors import MbsError, suggest
 from mbs_core.formalism.kinematics import Kinematics
-from mbs_core.symbolic import Expr, Graph, tangent
+from mbs_core.symbolic import Expr, Graph, call, tangent
 
 _NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$')
 _BODY_AXES = ('x', 'y', 'z')
@@ -28,7 +29,7 @@ class Mechanism:
         self.states, self.loops, self.outputs = {}, [], {}
         self.efforts, self.wrenches, self.works, self.energies = [], [], [], []
         self.positions = []                     # start value of every entry of q
-        self.laws = set()
+        self.externals = {}                     # name: address of a compiled function
         self.ground = Body('ground', self, None, None, fixed())
         self.bodies = {'ground': self.ground}
         self.gravity = self._vector(gravity, f"gravity of '{name}'")
@@ -375,6 +376,27 @@ class Mechanism:
         """Apply the efforts whose virtual work is force * d(displacement), an expression of coordinates."""
         where = f"work '{name}'"
         self.works.append((name, self.number(force, where), self.number(displacement, where)))
+
+    def external(self, name, function, inputs, count) -> list:
+        """Return the `count` results of an external compiled function `void f(const double *in, double *out)`.
+
+        `function` is its address: a number, a ctypes function or a numba cfunc. It runs inside the native model, so it
+        must be quick, must not allocate and must keep no reference to its arguments.
+        """
+        where = f"external function '{self._name(name, 'external function')}'"
+        address = getattr(function, 'address', function)
+        if not isinstance(address, int):
+            try:
+                address = ctypes.cast(function, ctypes.c_void_p).value
+            except (TypeError, ctypes.ArgumentError):
+                address = None
+        if not address:
+            raise MbsError(f'{where}: {function!r} has no address; give a ctypes function, a numba cfunc or an address')
+        if self.externals.setdefault(name, (address, function))[0] != address:
+            raise MbsError(f'{where} stands for two different functions: use two names')
+        if not (isinstance(count, int) and count > 0):
+            raise MbsError(f'{where}: the number of its results must be a positive whole number, not {count!r}')
+        return call(name.replace('.', '_'), [self.number(i, f'input of {where}') for i in inputs], count)
 
     def store(self, energy, name='energy'):
         """Add potential energy to the balance (springs do it by themselves)."""

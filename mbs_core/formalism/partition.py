@@ -119,7 +119,7 @@ def determinants(jacobian, choice: Choice) -> np.ndarray:
 
 def usual(values) -> list:
     """Return the usual size of each block determinant; a few poses where an earlier block is singular don't count."""
-    return [float(max(v, 1e-300)) for v in np.quantile(values, 0.8, axis=0)]
+    return [float(max(v, 1e-300)) for v in np.minimum(values.max(axis=0), 5.0 * np.quantile(values, 0.8, axis=0))]
 
 
 def cover(jacobians, groups, first: Choice, forbidden, forced, scale, most, reluctant=()) -> list:
@@ -155,6 +155,16 @@ def elect(jacobians, groups, choices, forbidden, forced, scale, most) -> list:
     A walk may miss the poses where the motion goes later; what is best somewhere else is the best guess for them.
     """
     votes = {}
+    used = [g for g in groups if len(g)]
+    if len(used) == 1:                                     # a single loop: every choice of columns is cheap to keep
+        columns = [c for c in range(len(scale)) if c not in forbidden and any(abs(j[:, c]).max() > 1e-9 for j in jacobians)]
+        need = [c for c in forced if c in columns]
+        rest = [c for c in columns if c not in need]
+        for extra in combinations(rest, len(used[0]) - len(need)):
+            new = Choice([(list(used[0]), need + list(extra))])
+            size = max(determinants(j, new)[0] * np.prod(scale[need + list(extra)]) for j in jacobians)
+            if size > 1e-3:
+                votes[tuple(new.dependent)] = [2 + size, new]
     for j in jacobians:
         c = choose(j, groups, scale, forbidden, forced)
         if c is not None:

@@ -118,10 +118,20 @@ def assemble_start(assembler, held):
             if pose is not None:
                 break
     if pose is None:
-        name, gap = assembler.worst_loop(assembler.best_effort(start))
+        there = assembler.best_effort(start)
+        name, gap = assembler.worst_loop(there)
+        freedom = assembler.n - np.linalg.matrix_rank(assembler.evaluate(there)[1], tol=1e-9)
+        check_freedom(m, freedom)
         raise MbsError(f"mechanism '{m.name}' can't be assembled: the loop '{name}' stays open by {gap:.3g} "
                        '(m or rad); check its lengths, or give start values nearer to a closed pose')
     return pose
+
+
+def check_freedom(m, free):
+    """Refuse more driven coordinates than degrees of freedom."""
+    if free < len(m.driven):
+        raise MbsError(f"mechanism '{m.name}' has {max(free, 0)} degrees of freedom but {len(m.driven)} driven coordinates "
+                       f"({', '.join(c.name for c in m.driven)}): drive fewer")
 
 
 def choose_partitions(assembler, pose, held, wished, most):
@@ -137,9 +147,7 @@ def choose_partitions(assembler, pose, held, wished, most):
     forbidden = [c.index for c in m.driven]
     forced = [c.index for c in m.coordinates if c.massless]
     free = assembler.n - len(kept)
-    if free < len(m.driven):
-        raise MbsError(f"mechanism '{m.name}' has {max(free, 0)} degrees of freedom but {len(m.driven)} driven coordinates "
-                       f"({', '.join(c.name for c in m.driven)}): drive fewer")
+    check_freedom(m, free)
     if free == 0:
         raise MbsError(f"mechanism '{m.name}' can't move: its {len(kept)} loop equations hold all {assembler.n} coordinates; "
                        f"loosen one of the loops {', '.join(one.name for one in m.loops)}")

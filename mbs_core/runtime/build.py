@@ -14,11 +14,11 @@ from mbs_core.formalism.equations import Equations
 from mbs_core.runtime import unit as un
 from mbs_core.runtime.assembly import Assembler, assemble_start, choose_partitions
 from mbs_core.runtime.cache import Cache, host_digest, source_digest
-from mbs_core.runtime.library import Library
+from mbs_core.runtime.library import Library, register_external
 from mbs_core.symbolic import needed
 from mbs_core.symbolic.expr import Expr
 
-MOST_PARTITIONS = 6
+MOST_PARTITIONS = 8
 MOST_OPERATIONS = 40000            # of all partitions together
 
 
@@ -128,9 +128,24 @@ def make_program(m, eq, plan, drivers=True):
     if asked:
         program.function('reactions', eq.reactions(asked))
     program.function('outputs', eq.outputs())
+    program.function('start', start_values(m, plan))
     if drivers:
         un.add_drivers(program, m, pivots, free)
     return program
+
+
+def start_values(m, plan):
+    """Return the stores of 'start': default parameters, assembled pose, start rates, law states and inputs."""
+    stores = [('time', 0, 0.0)] + [('par', k, float(v)) for k, v in enumerate(parameter_values(m))]
+    stores += [('q', k, float(v)) for k, v in enumerate(plan.start)]
+    stores += [('v', c.index, float(c.initial_rate)) for c in m.coordinates]
+    stores += [('vd', c.index, 0.0) for c in m.coordinates] + [('tau', c.index, 0.0) for c in m.coordinates]
+    stores += [('z', k, float(z[1])) for k, z in enumerate(m.states.values())]
+    stores += [('in', i.index, float(i.default)) for i in m.inputs.values()]
+    for c in m.driven:
+        motion = (float(plan.start[c.position]), float(c.initial_rate), 0.0)
+        stores += [('drv', 6 * c.driven + k, v) for k, v in enumerate(motion * 2)]
+    return stores + [('info', k, 0.0) for k in range(un.INFO)]
 
 
 def _uses(m, *prefixes):
@@ -139,7 +154,7 @@ def _uses(m, *prefixes):
 
 def legend(m) -> str:
     """Return what the numbers of the block mean, one line each."""
-    lines = [f'{m.name}: {m.doc}'.rstrip(': ')]
+    lines = [m.doc] if m.doc else []
     for k, s in enumerate(m.kinematics.position_symbols()):
         lines.append(f'q[{k}] {s.data[0][2:]}')
     lines += [f'v[{c.index}] {c.name}' for c in m.coordinates]
@@ -183,12 +198,14 @@ def _rank(eq, i):
 def build(m, cache=True, analysis=()):
     """Return (unit, start pose, report) of a mechanism's core, or of the named analysis functions; cached on disk."""
     began = time.perf_counter()
+    for name, (address, _) in m.externals.items():
+        register_external(name.replace('.', '_'), address)
     store = Cache() if cache is True else cache
     key = digest(m, 'analysis', tuple(analysis)) if store else None
     found = store.get(key) if store else None
     if found is not None:
         meta = pickle.loads(found['meta'])
-        unit = un.Unit(*meta['unit'])
+        unit = un.Unit(*meta['unit'], costs=meta['report'].costs)
         unit.library = Library.from_object(found['object'], unit.signatures)
         report = meta['report']
         report.from_cache, report.load_s = True, time.perf_counter() - began

@@ -34,6 +34,7 @@ def forward(x) -> int:
     if LOOPED:
         if not x[INFO] < CLOSED:
             status = 1
+        x[INFO + 6] = min(x[INFO + 6], x[INFO + 1])
     if not isfinite(total):
         status = 2
     x[INFO + 5] = float(status)
@@ -266,7 +267,8 @@ def backsolve(x, o: int) -> None:
 def implicit(x, h: float, s0: float, s1: float, whole: float) -> None:
     """One linearly implicit step (Rosenbrock, two stages, order 2, L-stable) for stiff contacts.
 
-    The Jacobian of the rates is taken by differences, NY evaluations: constant work whatever happens.
+    The Jacobian of the rates is taken by differences, NY evaluations: constant work whatever happens. It holds a seated
+    contact at any stiffness; one that closes within the step is met with the stiffness before it: use sub-steps there.
     """
     t = x[TIME]
     p = int(x[INFO + 2])
@@ -310,6 +312,41 @@ def implicit(x, h: float, s0: float, s1: float, whole: float) -> None:
     forward(x)
 
 
+def substep(x, h: float, s0: float, s1: float, whole: float, method: int) -> None:
+    """One step by the given method; where its partition turns out poor on the way, the step is done again with another."""
+    if PARTITIONS > 1:
+        for i in range(NQ):
+            x[Q1 + i] = x[Q + i]
+        for i in range(NV):
+            x[V1 + i] = x[V + i]
+        for i in range(NZ):
+            x[Z1 + i] = x[Z + i]
+    t = x[TIME]
+    for attempt in range(PARTITIONS):
+        if attempt > 0:
+            x[INFO + 2] = float((int(x[INFO + 2]) + 1) % PARTITIONS)
+            x[INFO + 4] += 1.0
+            for i in range(NQ):
+                x[Q + i] = x[Q1 + i]
+            for i in range(NV):
+                x[V + i] = x[V1 + i]
+            for i in range(NZ):
+                x[Z + i] = x[Z1 + i]
+            x[TIME] = t
+            if ND > 0:
+                drive(x, s0, whole)
+            forward(x)
+        x[INFO + 6] = 1.0
+        if method == 0:
+            rk4(x, h, s0, s1, whole)
+        elif method == 1:
+            euler(x, h, s0, s1, whole)
+        else:
+            implicit(x, h, s0, s1, whole)
+        if x[INFO + 5] == 0.0 and x[INFO + 6] > POOR:
+            break
+
+
 def advance(x, h: float, substeps: int, steps: int, method: int) -> int:
     """Do `steps` steps of length h, each in `substeps` parts: method 0 rk4, 1 semi-implicit Euler, 2 linearly implicit.
 
@@ -324,14 +361,7 @@ def advance(x, h: float, substeps: int, steps: int, method: int) -> int:
         for i in range(substeps):
             if PARTITIONS > 1:
                 repartition(x)
-            s0 = float(i) * part
-            s1 = float(i + 1) * part
-            if method == 0:
-                rk4(x, h * part, s0, s1, h)
-            elif method == 1:
-                euler(x, h * part, s0, s1, h)
-            else:
-                implicit(x, h * part, s0, s1, h)
+            substep(x, h * part, float(i) * part, float(i + 1) * part, h, method)
             if x[INFO + 5] > float(worst):
                 worst = int(x[INFO + 5])
         if worst == 2:

@@ -60,16 +60,9 @@ class State:
         self.inp, self.tau, self.eff, self.lam, self.out = (view[a] for a in ('in', 'tau', 'eff', 'lam', 'out'))
         self.info, self._par = view['info'], view['par']
         self._sides = {}
-        m = model.mechanism
-        self.q[:] = model.start
-        self.v[:] = [c.initial_rate for c in m.coordinates]
-        self.z[:] = [s[1] for s in m.states.values()]
-        self.inp[:] = [i.default for i in m.inputs.values()]
-        self._par[:] = bd.parameter_values(m)
         self._call = unit.library.call
+        self._call('start', self.x)
         self._call('pre', self.x)
-        for c in m.driven:
-            self.drive(c.name, self.q[c.position], c.initial_rate, 0.0)
         if model.mechanism.loops:
             self.forward()                     # dependent rates follow the independent ones
 
