@@ -6,7 +6,7 @@ from mbs_core.errors import MbsError
 
 def add_mechanism_arguments(parser):
     """Add the name of a mechanism and its variants."""
-    parser.add_argument('mechanism', metavar='MECHANISM', help='name of a mechanism: see `haptic mechanism list`')
+    parser.add_argument('mechanism', metavar='MECHANISM', help='name (see `haptic mechanism list`) or path of a .py file')
     parser.add_argument('--variant', action='append', default=[], metavar='KEY=VALUE',
                         help='option of the mechanism, for example closed=true (may be repeated)')
 

@@ -128,7 +128,7 @@ def test_mechanism_list_names_all(haptic):
 def test_mechanism_show_tells_everything_and_draws(haptic, tmp_path, words):
     code, out, _ = haptic('mechanism', 'show', *words, '--draw', 'skeleton.png')
     assert code == 0 and (tmp_path / 'skeleton.png').read_bytes().startswith(PNG)
-    assert 'ground' in out and 'Generated functions' in out and 'critical' in out and 'useless' in out
+    assert 'ground' in out and 'Generated functions' in out and 'critical path' in out and 'useless' in out
     if words[0] == 'lid_hinge':
         assert 'prismatic' in out and 'partition' in out and 'r10' in out and 'Parameters' in out
 

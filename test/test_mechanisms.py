@@ -68,6 +68,34 @@ def test_options_given_as_text_take_the_type_of_their_default():
     assert mechanisms.option_value('two_link', 'start', '0.1,0.2') == (0.1, 0.2)
 
 
+FILES = {
+    'def syntax(:': 'line 1: invalid syntax',
+    'def mine():\n    return nothing': "line 2: NameError: name 'nothing' is not defined",
+    'import nothing_like_it': 'line 1: ModuleNotFoundError',
+    'def mine():\n    pass': 'must return a Mechanism, not None: add `return m`',
+    'def yours():\n    pass': "has no function 'mine'",
+}
+
+
+@pytest.mark.parametrize('text', FILES)
+def test_what_is_wrong_in_a_users_own_file_is_told_with_its_line(tmp_path, text):
+    (tmp_path / 'mine.py').write_text(text)
+    with pytest.raises(MbsError) as refusal:
+        mechanisms.build(str(tmp_path / 'mine.py'))
+    assert FILES[text] in str(refusal.value) and '\n' not in str(refusal.value)
+
+
+def test_a_users_own_file_has_options_and_variants(tmp_path):
+    (tmp_path / 'mine.py').write_text('from mbs_core.mechanisms.pendulum import pendulum\nvariants = {"links": (1, 2)}\n'
+                                      'def mine(links=1):\n    return pendulum(links)\n')
+    path = str(tmp_path / 'mine.py')
+    assert len(mechanisms.build(path, links=2).coordinates) == 2
+    with pytest.raises(MbsError, match='links=3 is unknown; choose one of 1, 2'):
+        mechanisms.build(path, links=3)
+    with pytest.raises(MbsError, match='there is no mechanism file'):
+        mechanisms.build(str(tmp_path / 'absent.py'))
+
+
 # -- R1: the links of 003 ------------------------------------------------------------------------
 def test_cylinder_link_has_the_slides_mass_and_inertia():
     m = mechanisms.build('two_link')

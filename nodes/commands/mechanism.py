@@ -102,24 +102,36 @@ def engine_tables(model) -> list:
     report = model.report
     tables = []
     if model.mechanism.loops:
-        t = table('Coordinate partitions (001 eq. 5)', 'independent u', 'solved in this order: loop, for its coordinates v')
-        for p in report.partitions:
+        t = table('Coordinate partitions (001 eq. 5)', 'independent u', 'solved in this order: loop, for its coordinates v',
+                  '>cond(J_v) at start')
+        for p, condition in zip(report.partitions, conditioning(model)):
             blocks = [f'{"/".join(dict.fromkeys(rows))}: {", ".join(columns)}' for rows, columns in p['blocks']]
-            t.add_row(', '.join(p['independent']), '; '.join(blocks))
+            t.add_row(', '.join(p['independent']), '; '.join(blocks), f'{condition:.3g}')
         tables.append(t)
-    t = table('Generated functions', 'function', '>operations', '>critical path', '>width', '>useless, removed', 'of which')
+    t = table('Generated functions', 'function', '>operations', '>mul', '>add', '>div', '>sin, cos', '>path', '>width')
+    t.caption = 'path: operations on the critical path; width: most that can run side by side (001 section 6)'
     for name, cost in report.costs.items():
         if isinstance(cost, int):                       # evaluated once per change of a parameter
             t.add_row(name, str(cost))
             continue
-        kinds = ', '.join(f'{n} {kind}' for kind, n in sorted(cost.operations.items(), key=lambda e: -e[1])[:4])
-        removal = report.removals.get(name)
-        gone = f'{removal.useless} of {removal.equations} ({100 * removal.share:.0f} %)' if removal else ''
-        t.add_row(name, str(cost.total), str(cost.depth), str(cost.width), gone, kinds)
+        kinds = [sum(cost.operations.get(kind, 0) for kind in group.split(', ')) for group in ('mul', 'add, sub', 'div', 'sin, cos')]
+        t.add_row(name, str(cost.total), *map(str, kinds), str(cost.depth), str(cost.width))
     tables.append(t)
+    for name, removal in report.removals.items():
+        tables.append(f'{name}: {removal.useless} of {removal.equations} recursive equations useless and removed '
+                      f'({100 * removal.share:.0f} %)')
     where = f'loaded from the cache in {report.load_s * 1e3:.3g} ms' if report.from_cache else 'new'
     tables.append(f'generation {report.generation_s * 1e3:.3g} ms, compilation {report.compile_s * 1e3:.3g} ms, {where}\n')
     return tables
+
+
+def conditioning(model) -> list:
+    """Return the condition number of J_v, the loops' Jacobian by the dependent coordinates, of each partition at the start."""
+    import numpy as np
+    state = model.state()
+    _, j, _ = state.constraints()
+    v = [[model.coordinates.index(name) for name in p['dependent']] for p in model.report.partitions]
+    return [float(np.linalg.cond(j[:, columns])) for columns in v]
 
 
 def draw(mechanism, path):
