@@ -3,8 +3,9 @@
 Reduction to |r| <= pi/4 by Cody and Waite, r = x - n pi/2 with pi/2 in two parts and fused multiply-add (the
 first step is exact), in three parts of 33 bits where the machine has none. A last part of pi/2 only enters the
 linear term of the sine: it matters next to multiples of pi/2 alone, and costs no latency there. Polynomials of fdlibm, evaluated
-in Estrin's order because their latency is what a small model waits for. Error below 1.5 ulp for |x| <= 1e4,
-below 1e-15 absolute to 1e8, without meaning beyond 1e15. NaN and infinity give NaN.
+in Estrin's order because their latency is what a small model waits for. Largest error found in 4 million angles: 1.6 ulp to 1e4
+and on to 1e12 with fused multiply-add; without it 2.2 ulp to 1e4, but 1e-8 absolute at 1e8, because n times a part is
+exact only to |x| = 1.6e6. NaN and infinity give NaN.
 """
 
 import struct
