@@ -42,17 +42,24 @@ def save(figure, path) -> Path:
 
 
 def curves(path, t, panels, title='', x_label='time (s)') -> Path:
-    """Draw panels below each other over t and return the path.
+    """Draw panels over t, below each other (in two columns if they are many), and return the path.
 
     panels: [(label of the y axis with unit, {name: values}, {name: a level drawn dashed})].
     """
+    columns = 1 if len(panels) <= 5 else 2
+    rows = -(-len(panels) // columns)
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(len(panels), 1, sharex=True, figsize=(8, 1.2 + 2.1 * len(panels)), squeeze=False)
-        for ax, (label, lines, levels) in zip(axes[:, 0], panels):
+        figure, axes = plt.subplots(rows, columns, sharex=True, figsize=(8 * columns, 1.2 + 2.1 * rows), squeeze=False)
+        filled = axes.T.ravel()[:len(panels)]
+        for ax, (label, lines, levels) in zip(filled, panels):
             _panel(ax, t, label, lines, levels)
-        axes[-1, 0].set_xlabel(x_label)
+        for ax in axes.T.ravel()[len(panels):]:
+            ax.set_visible(False)
+        for ax in (filled[-1], *axes[-1, :columns - 1]):
+            ax.set_xlabel(x_label)
+            ax.tick_params(labelbottom=True)
         if len(t):
-            axes[-1, 0].set_xlim(t[0], t[-1] if t[-1] > t[0] else t[0] + 1)
+            filled[0].set_xlim(t[0], t[-1] if t[-1] > t[0] else t[0] + 1)
         figure.suptitle(title, fontsize=12)
         figure.align_ylabels()
         figure.tight_layout()
@@ -73,7 +80,7 @@ def _panel(ax, t, label, lines, levels):
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5))
     ax.ticklabel_format(axis='y', style='sci', scilimits=(-3, 4), useMathText=True)
     if 1 <= len(lines) <= LEGEND_LIMIT:
-        ax.legend(loc='center left', bbox_to_anchor=(1.0, 0.5))
+        ax.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), ncols=1 if len(lines) <= 6 else 2, fontsize=9)
     elif lines:
         ax.annotate(f'{len(lines)} curves', (1.01, 0.5), xycoords='axes fraction', va='center')
 

@@ -190,3 +190,19 @@ def test_a_changed_length_keeps_the_hinge_closed_and_tangent(state):
     fresh.assemble()
     assert max(fresh.residuals()[:2]) < 1e-10
     assert fresh.outputs()['theta_o'] == pytest.approx(0, abs=0.02)
+
+
+def test_stops_hold_the_lid_closed_and_open_and_do_nothing_between(state):
+    state.run(2000, 1e-3)
+    assert state.outputs()['h_o'] == pytest.approx(-1.2 * 9.81 / 5e4, abs=1e-6)
+    state.input('F1', 55.0)
+    state.run(2000, 1e-3)
+    assert math.radians(100) < state.outputs()['theta_o'] < math.radians(102)
+    free = compile_model(build('lid_hinge', stops=False)).state()
+    for k in range(0, len(TABLE) - 1, 6):
+        for one in (state, free):
+            one.input('F1', 20.0)
+            at_pose(one, k)
+            one.v[0] = 0.05
+            one.forward()
+        assert state.vd[:10] == pytest.approx(free.vd[:10], rel=1e-6, abs=1e-6)

@@ -2,12 +2,13 @@
 
 Pulling r1 first lifts the lid (cam piece D1), then turns it by 100 degrees (C2), with a transition (C1) between.
 The lengths are our own, since the paper hides its values; the tree, the constraints, the make-up of the cam,
-m_o and l_o are the paper's. x points to the rear, y up; only the lid B9 has mass.
+m_o and l_o are the paper's. x points to the rear, y up; only the lid B9 has mass. Soft stops hold it closed and
+open; they do nothing inside the stroke.
 """
 
 import math
 
-from mbs_core.description import Curve, Mechanism, arc, effort, prismatic, revolute, segment
+from mbs_core.description import Curve, Mechanism, arc, effort, felt, prismatic, revolute, segment
 from mbs_core.symbolic import atan2, cos, sin, sqrt
 
 # name: (default mm, lowest, highest, what it is)
@@ -32,9 +33,10 @@ LENGTHS = {
     'R1': (12, 8, 16, 'Cam piece C1, radius'),
 }
 OPEN = math.radians(100)      # tilt of the open lid
+variants = {'stops': (True, False)}
 
 
-def lid_hinge() -> Mechanism:
+def lid_hinge(stops=True) -> Mechanism:
     """Return the hinge, at rest and closed; its input F1 pulls the actuator r1 (000 eq. 10)."""
     m = Mechanism('lid_hinge', gravity=(0.0, -9.81, 0.0), doc='Lid hinge with cam and follower of 000')
     p = {name: m.parameter(name, d, 'mm', (low, high), doc) for name, (d, low, high, doc) in LENGTHS.items()}
@@ -70,9 +72,15 @@ def lid_hinge() -> Mechanism:
     s = m.on_curve(B6.at(p['l6']), cam, name='cam')
     m.add(effort(B1, m.input('F1', 'N', doc='Pull of the actuator'), 'F1'))
 
+    h_o, theta_o = height[1] - p['y5'], -(B2.q + B4.q)
+    if stops:
+        closed = m.parameter('stop.closed', 5e4, 'N/m', (1e3, 1e6), 'Stop under the closed lid')
+        opened = m.parameter('stop.open', 200.0, 'N m/rad', (1.0, 1e4), 'Stop of the open lid')
+        m.add(felt(-h_o, closed, exponent=1.0, hysteresis=5.0, name='stop.closed'))
+        m.add(felt(theta_o - OPEN, opened, exponent=1.0, hysteresis=1.0, name='stop.open'))
     J_h, J_theta = _rates(p, B2.q, B3.q, B4.q, B6.q, cam.at(s.q)[2])
-    m.output('h_o', height[1] - p['y5'], 'm', 'Height of the lid')
-    m.output('theta_o', -(B2.q + B4.q), 'rad', 'Tilt of the lid')
+    m.output('h_o', h_o, 'm', 'Height of the lid')
+    m.output('theta_o', theta_o, 'rad', 'Tilt of the lid')
     m.output('J_hr', J_h, '1', 'Rate of h_o for a unit rate of r1')
     m.output('J_thetar', J_theta, 'rad/m', 'Rate of theta_o for a unit rate of r1')
     x, y, _ = m.position(B9.at(*g['G']))
