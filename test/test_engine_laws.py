@@ -199,7 +199,7 @@ def test_lugre_friction_sticks_slides_and_dissipates():
     assert run.v[-1, 0] == pytest.approx((6.0 - 2.0) / 20.0, rel=1e-3)
     m = slider(rate=1.0)
     m.add(lugre('x', 1e5, 300.0, 2.0, 3.0, 0.05, name='pad'))
-    run = simulate(compile_model(m), 1.5, h=1e-4, every=10)
+    run = simulate(compile_model(m), 1.5, h=2e-5, every=50)
     stored = run.energy.sum(axis=1) + 0.5e5 * run.z[:, 0] ** 2
     assert np.all(np.diff(stored) < 1e-6) and abs(run.v[-1, 0]) < 1e-6
 
