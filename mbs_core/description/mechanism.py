@@ -11,6 +11,7 @@ from mbs_core.description.body import Body, Coordinate, Input, Parameter, Point
 from mbs_core.description.joints import Joint, fixed
 from mbs_core.description.units import unit_of
 from mbs_core.errors import MbsError, suggest
+from mbs_core.formalism.energy import energy
 from mbs_core.formalism.kinematics import Kinematics
 from mbs_core.symbolic import Expr, Graph, call, tangent
 
@@ -442,7 +443,7 @@ class Mechanism:
 
     def energy(self):
         """Return (kinetic, potential) energy: gravity, and what force laws declare they store."""
-        return self.kinematics.energy()
+        return energy(self)
 
     def reaction(self, body):
         """Return the reaction (Fx, Fy, Fz, Mx, My, Mz) the carrier exerts on `body` at its joint, for outputs.

@@ -182,6 +182,8 @@ class Equations:
         if len(m.coordinates) <= SMALL_TREE:
             r = reduction.reduce(m, [], [], (tree, self.tree(False)), self.efforts)
             options.append((*reduction.solve(r), r.equations))
+        if len(options) == 1:
+            return options[0]
         return min(options, key=lambda o: cost([*o[0].values(), *o[1].values()]).total)
 
     def reduced(self, rows, pivots):

@@ -310,25 +310,6 @@ class Kinematics:
         """Return a point's acceleration in ground axes."""
         return self.point_bias(point, self.m.ground, True)
 
-    def energy(self):
-        """Return (kinetic, potential) energy of the whole mechanism."""
-        kinetic, potential = 0.0, 0.0
-        for body in self.m.bodies.values():
-            if body.parent is None:
-                continue
-            centre = body.at(*body.com)
-            if not ve.is_number(body.mass, 0.0):
-                v = self.point_velocity(centre, self.m.ground)
-                kinetic = kinetic + 0.5 * body.mass * ve.dot(v, v)
-                potential = potential - body.mass * ve.dot(self.m.gravity, self.point(centre, self.m.ground))
-            if not ve.all_zero(body.inertia):
-                attitude, _ = self.relative(body, self.m.ground)
-                w = ve.matvec(ve.transpose(attitude), self.twist(body, self.m.ground)[0])
-                kinetic = kinetic + 0.5 * ve.dot(w, ve.matvec(inertia_matrix(body.inertia), w))
-        for _, e in self.m.energies:
-            potential = potential + e
-        return kinetic, potential
-
 
 def inertia_matrix(i):
     """Return the 3x3 matrix of (xx, yy, zz, xy, xz, yz)."""

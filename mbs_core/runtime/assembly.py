@@ -48,7 +48,7 @@ class Assembler:
                 if not np.all(np.isfinite(h)):
                     break
                 if np.abs(h).max(initial=0.0) < 1e-13:
-                    return pose
+                    return self.unwound(pose, q)
                 d = np.zeros(self.n)
                 step = np.linalg.lstsq(j[:, columns], -h, rcond=1e-9)[0]
                 step *= min(1.0, 0.5 / max(np.abs(step).max(initial=0.0), 1e-12))
@@ -62,8 +62,18 @@ class Assembler:
                 pose = there
             h, _ = self.evaluate(pose)
             if np.all(np.isfinite(h)) and np.abs(h).max(initial=0.0) < 1e-11:
-                return pose
+                return self.unwound(pose, q)
         return None
+
+    def unwound(self, pose, near):
+        """Return the pose with whole turns of hinges taken out, as near to `near` as the loops allow."""
+        hinges = [c.position for c in self.m.coordinates if c.q is not None and c.body and c.body.joint.kind == 'revolute']
+        turns = np.zeros(len(pose))
+        turns[hinges] = 2 * np.pi * np.round((pose - near)[hinges] / (2 * np.pi))
+        if not turns.any():
+            return pose
+        there = pose - turns
+        return there if np.abs(self.evaluate(there)[0]).max(initial=0.0) < 1e-9 else pose
 
     def worst_loop(self, q):
         """Return (name, residual) of the loop that is furthest open at q."""

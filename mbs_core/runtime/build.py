@@ -1,9 +1,11 @@
 """From a mechanism to a compiled model: choose partitions, write the equations, compile, keep the result on disk."""
 
+import gc
 import hashlib
 import math
 import pickle
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -114,8 +116,9 @@ def make_program(m, eq, plan, drivers=True):
         program.function(f'forward_{k}', stores)
         if m.loops and _uses(m, 'lambda.', 'reaction.'):
             program.function(f'multipliers_{k}', eq.multipliers(rows, p))
-        total += un.cost([s[2] for s in stores]).total
-        if total > MOST_OPERATIONS and k + 1 < len(pivots):
+        if k + 1 < len(pivots):
+            total += un.cost([s[2] for s in stores]).total
+        if total > MOST_OPERATIONS:
             pivots, free = pivots[:k + 1], free[:k + 1]
             plan.pivots, plan.references = plan.pivots[:k + 1], plan.references[:k + 1]
             break
@@ -195,6 +198,18 @@ def _rank(eq, i):
     return sum(r.loop is eq.rows[i].loop for r in eq.rows[:i])
 
 
+@contextmanager
+def no_collection():
+    """Keep Python's garbage collector from walking over a growing graph in which nothing is garbage."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def build(m, cache=True, analysis=()):
     """Return (unit, start pose, report) of a mechanism's core, or of the named analysis functions; cached on disk."""
     began = time.perf_counter()
@@ -210,20 +225,19 @@ def build(m, cache=True, analysis=()):
         report = meta['report']
         report.from_cache, report.load_s = True, time.perf_counter() - began
         return unit, np.array(meta['start']), report
-    start = time.perf_counter()
-    if analysis:
+    with no_collection():
+        start = time.perf_counter()
         eq = Equations(m)
-        program = un.analysis_program(m, eq, analysis)
-        pose, report = list(m.positions), Report(time.perf_counter() - start)
+        if analysis:
+            program = un.analysis_program(m, eq, analysis)
+            pose, report = list(m.positions), Report(time.perf_counter() - start)
+        else:
+            plan = make_plan(m, eq)
+            program = make_program(m, eq, plan)
+            pose, report = plan.start, Report(time.perf_counter() - start)
+            _describe(m, eq, plan, report)
         report.removals = eq.removals
-    else:
-        eq = Equations(m)
-        plan = make_plan(m, eq)
-        program = make_program(m, eq, plan)
-        pose, report = plan.start, Report(time.perf_counter() - start)
-        report.removals = eq.removals
-        _describe(m, eq, plan, report)
-    unit = un.compile_unit(program)
+        unit = un.compile_unit(program)
     report.generation_s += unit.times['finish_s']
     report.compile_s, report.costs = unit.times['compile_s'], unit.costs
     if not analysis:

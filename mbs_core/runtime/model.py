@@ -117,6 +117,7 @@ class State:
 
     @t.setter
     def t(self, value):
+        """Set the time."""
         self._view['time'][0] = value
 
     # -- dynamics --------------------------------------------------------------------------------
@@ -125,7 +126,8 @@ class State:
         m = self.model.mechanism
         if not m.loops:
             return
-        if self.forward() == 0 and self.info[RESIDUAL] < 1e-10:
+        guess = np.where(np.isfinite(self.q), self.q, self.model.start)
+        if self.forward() == 0 and self.info[RESIDUAL] < 1e-10 and np.abs(self.q - guess).max() < 3.0:
             return
         from mbs_core.formalism.equations import Equations
         from mbs_core.runtime.assembly import Assembler
@@ -133,7 +135,6 @@ class State:
         assembler = Assembler(m, Equations(m), side)
         side.view(assembler.x, 'par')[:] = self._par
         side.call('pre', assembler.x)
-        guess = np.where(np.isfinite(self.q), self.q, self.model.start)
         pose = assembler.close(guess, [c.index for c in m.coordinates if c.given])
         if pose is None:
             name, gap = assembler.worst_loop(assembler.best_effort(guess))
