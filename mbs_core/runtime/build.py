@@ -169,11 +169,17 @@ def legend(m) -> str:
     return '\n'.join(lines)
 
 
-def generate_program(m):
-    """Return (finished program, report): the whole model ready to be printed in any language."""
+def generate_program(m, partitions=None):
+    """Return (finished program, report): the whole model ready to be printed in any language.
+
+    With `partitions`, at most that many partitions are kept: one for the smallest code on a microcontroller.
+    """
+    if partitions is not None and partitions < 1:
+        raise MbsError(f'at least one partition must be kept, not {partitions}')
     start = time.perf_counter()
     eq = Equations(m)
     plan = make_plan(m, eq)
+    plan.pivots, plan.references = plan.pivots[:partitions], plan.references[:partitions]
     program = make_program(m, eq, plan).finish()
     report = Report(time.perf_counter() - start)
     report.removals = eq.removals

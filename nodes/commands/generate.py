@@ -12,13 +12,14 @@ def add_arguments(parser):
     """Add the mechanism, the language and the file."""
     add_mechanism_arguments(parser)
     parser.add_argument('--emit', choices=LANGUAGES, default='c', help='language (default c)')
+    parser.add_argument('--partitions', type=int, metavar='N', help='keep at most N partitions (1 for the smallest code)')
     parser.add_argument('-o', '--output', metavar='FILE', help='where to write; standard output if omitted')
 
 
-def text_of(mechanism, language) -> str:
-    """Return the generated text of a mechanism."""
+def text_of(mechanism, language, partitions=None) -> str:
+    """Return the generated text of a mechanism, with at most `partitions` partitions."""
     from mbs_core.runtime import generate_program
-    program = generate_program(mechanism)[0]
+    program = generate_program(mechanism, partitions)[0]
     if language == 'c':
         from mbs_core.symbolic.printers.c import emit_c as emit
     elif language == 'python':
@@ -33,7 +34,7 @@ def run(args):
     if args.output:
         from mbs_haptics.plots import writable
         writable(args.output)
-    text = text_of(chosen_mechanism(args), args.emit)
+    text = text_of(chosen_mechanism(args), args.emit, args.partitions)
     if not args.output:
         sys.stdout.write(text)
         return 0

@@ -1,6 +1,7 @@
 """A program as one self-contained, readable C99 file, for firmware and for reading.
 
-It needs nothing but <math.h>, and compiles for double and, with -DMBS_REAL=float, for single precision.
+It needs nothing but <math.h> (or the header that MBS_MATH_H names: a microcontroller's own sines), and compiles for
+double and, with -DMBS_REAL=float, for single precision.
 """
 
 import textwrap
@@ -54,8 +55,9 @@ def emit_c(program) -> str:
     kernels = [KernelC(k, program, words) for k in program.kernels]
     bodies += [k.text for k in kernels]
     tables = [line for k in kernels for line in k.tables]
-    head = [legend(program), '#include <math.h>', '', '#ifndef MBS_REAL', '#define MBS_REAL double', '#endif',
-            'typedef MBS_REAL real;', '#define K(c) ((real)(c))', '', *_offsets(program), '']
+    head = [legend(program), '#ifdef MBS_MATH_H', '#include MBS_MATH_H', '#else', '#include <math.h>', '#endif', '',
+            '#ifndef MBS_REAL', '#define MBS_REAL double', '#endif', 'typedef MBS_REAL real;', '#define K(c) ((real)(c))', '',
+            *_offsets(program), '']
     head += [f'extern void {name}(const real *in, real *out);' for name in sorted(program.externals)]
     head += [_prototype(program, f.name, ('void',), []) + ';' for f in program.functions]
     head += [k.prototype + ';' for k in kernels]
