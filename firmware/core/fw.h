@@ -1,0 +1,50 @@
+/* The firmware as a whole: the two upcalls of a board, and what the link may read.
+ *
+ * A board does:  hal_init(); fw_init(&app);  then, from a timer at FW_FAST_HZ:
+ *     if (fw_fast_isr()) pend_low_priority_interrupt();      and in that:  fw_main_isr();
+ * A board that simply calls `if (fw_fast_isr()) fw_main_isr();` in one loop is right too. */
+#ifndef FW_H
+#define FW_H
+
+#include "app.h"
+#include "safety.h"
+
+/* One consistent picture of the device, taken in the fast period that made a state frame due. */
+struct fw_snapshot {
+    uint32_t t_us;                         /* device time of the samples */
+    int32_t raw[FW_CHANNELS_MAX];          /* counts, averaged as the channel says */
+    float position[FW_ACTUATORS_MAX];      /* q of the local law */
+    float velocity[FW_ACTUATORS_MAX];      /* qd of the local law */
+    float force[FW_ACTUATORS_MAX];         /* from the measured current */
+    float current_A[FW_ACTUATORS_MAX];
+    float heat[FW_ACTUATORS_MAX];          /* thermal state, 1 = rating */
+    uint32_t setpoint_age_us;
+    uint8_t mode;                          /* enum safety_mode */
+    uint8_t fault;                         /* enum fault */
+};
+
+/* Counted since start; wrap around. */
+struct fw_counters {
+    uint32_t fast_ticks;
+    uint32_t fast_late;      /* fast periods that came more than half a period late */
+    uint32_t main_overruns;  /* fw_main_isr() not finished when the next one was due */
+    uint32_t sensor_dropouts;
+    uint32_t sensor_spikes;  /* coil samples rejected */
+    uint32_t limited;        /* fast periods in which a limit cut the force */
+    uint32_t faults;
+};
+
+void fw_init(const struct app *app);
+
+/* Every 1 / FW_FAST_HZ: sensors, safety, local law, limits, current loop. True: fw_main_isr() has work. */
+bool fw_fast_isr(void);
+
+/* Link (session_poll, state frame) and the application's own main loop, whichever is due. */
+void fw_main_isr(void);
+
+struct safety *fw_safety(void);
+void fw_read(struct fw_snapshot *snapshot); /* consistent, from any priority */
+const struct fw_counters *fw_counters(void);
+const struct app *fw_app(void);
+
+#endif
