@@ -11,7 +11,7 @@
 
 /* ENCODED_MAX leaves out the final zero; HELLO_SCHEMA is where the schema begins in its body. */
 #define PROTOCOL_VERSION 1u
-#define PROTOCOL_LAYOUT_CRC 0x657A9BD3u
+#define PROTOCOL_LAYOUT_CRC 0x6341E8DDu
 #define PROTOCOL_SENSORS 6u
 #define PROTOCOL_ACTUATORS 2u
 #define PROTOCOL_HEADER_SIZE 8u
@@ -74,31 +74,29 @@ static inline struct protocol_shape protocol_shape_of(uint8_t type) {
 enum protocol_state {
   PROTOCOL_STATE_BOOT = 0, /* starting; outputs off */
   PROTOCOL_STATE_IDLE = 1, /* outputs off, sensing */
-  PROTOCOL_STATE_RAMPING = 2, /* armed; the force rises from zero */
+  PROTOCOL_STATE_RAMP = 2, /* armed; the force rises from zero */
   PROTOCOL_STATE_ACTIVE = 3, /* armed; the whole force is allowed */
-  PROTOCOL_STATE_STOPPING = 4, /* damping only, then off */
-  PROTOCOL_STATE_FAULT = 5, /* outputs off and latched until RESET; sensing goes on */
+  PROTOCOL_STATE_FAULT = 4, /* latched until RESET: outputs off, after damping where the fault allows it; sensing goes on */
 };
 
 enum protocol_result {
   PROTOCOL_RESULT_OK = 0, /* done */
-  PROTOCOL_RESULT_VERSION = 1, /* the host speaks another version of the protocol */
-  PROTOCOL_RESULT_SCHEMA = 2, /* the echoed schema is not this device's */
-  PROTOCOL_RESULT_UID = 3, /* the echoed uid is not this device's */
-  PROTOCOL_RESULT_TICKET = 4, /* the ticket was used before or is of another handshake */
-  PROTOCOL_RESULT_NO_HELLO = 5, /* no handshake yet */
-  PROTOCOL_RESULT_STATE = 6, /* not possible in the present state */
-  PROTOCOL_RESULT_FAULT = 7, /* a fault is latched; RESET first */
-  PROTOCOL_RESULT_OTHER_FAULT = 8, /* RESET names another fault than the one latched */
-  PROTOCOL_RESULT_NOT_ZERO = 9, /* the set-point is not zero */
-  PROTOCOL_RESULT_NO_SETPOINT = 10, /* no set-point arrives */
-  PROTOCOL_RESULT_UNCALIBRATED = 11, /* the device is not calibrated */
-  PROTOCOL_RESULT_IMPLAUSIBLE = 12, /* a sensor reads what it cannot */
-  PROTOCOL_RESULT_DUPLICATE = 13, /* the set-point's seq was accepted before */
-  PROTOCOL_RESULT_OUT_OF_ORDER = 14, /* the set-point is older than the last accepted one */
-  PROTOCOL_RESULT_STALE = 15, /* the set-point belongs to a sample that is too old, or to the future */
-  PROTOCOL_RESULT_ACTUATORS = 16, /* a set-point for another number of actuators */
-  PROTOCOL_RESULT_NOT_FINITE = 17, /* a value is NaN or infinite */
+  PROTOCOL_RESULT_STATE = 64, /* not possible in the present state */
+  PROTOCOL_RESULT_UNCALIBRATED = 65, /* the device is not calibrated */
+  PROTOCOL_RESULT_IMPLAUSIBLE = 66, /* a sensor reads what it cannot */
+  PROTOCOL_RESULT_SETPOINT_NOT_ZERO = 67, /* no set-point, or not a zero one, was accepted before */
+  PROTOCOL_RESULT_ESTOP_ACTIVE = 68, /* the emergency stop input is active */
+  PROTOCOL_RESULT_SCHEMA = 69, /* the echoed schema is not this device's */
+  PROTOCOL_RESULT_SUPPLY = 70, /* the supply voltage is out of range */
+  PROTOCOL_RESULT_VERSION = 71, /* the host speaks another version of the protocol */
+  PROTOCOL_RESULT_UID = 72, /* the echoed uid is not this device's */
+  PROTOCOL_RESULT_TICKET = 73, /* the ticket was used before or is of another handshake */
+  PROTOCOL_RESULT_NO_HELLO = 74, /* no handshake yet */
+  PROTOCOL_RESULT_OTHER_FAULT = 75, /* RESET names another fault than the one latched */
+  PROTOCOL_RESULT_DUPLICATE = 76, /* the set-point's seq was accepted before */
+  PROTOCOL_RESULT_OUT_OF_ORDER = 77, /* the set-point is older than the last accepted one */
+  PROTOCOL_RESULT_STALE = 78, /* the set-point belongs to a sample that is too old, or to the future */
+  PROTOCOL_RESULT_ACTUATORS = 79, /* a set-point for another number of actuators */
 };
 
 enum protocol_kind {
@@ -186,10 +184,10 @@ static inline void protocol_get_header(const uint8_t *bytes, struct protocol_hea
 
 /* The local law F = F0 - K (q - q0) - B qd of one actuator, rendered at the fast rate. */
 struct protocol_law {
-  float F0; /* force at q0 at rest [N or N.m] */
+  float F0; /* force at q0 at rest [N or N m] */
   float q0; /* position where the force is F0 [m or rad] */
-  float K; /* stiffness; 0 is legal [N/m or N.m/rad] */
-  float B; /* damping; 0 is legal [N.s/m or N.m.s/rad] */
+  float K; /* stiffness; 0 is legal [N/m or N m/rad] */
+  float B; /* damping; 0 is legal [N s/m or N m s/rad] */
 };
 
 static inline void protocol_put_law(uint8_t *bytes, const struct protocol_law *body) {
@@ -207,7 +205,7 @@ static inline void protocol_get_law(const uint8_t *bytes, struct protocol_law *b
 
 /* What the device measures of one actuator. */
 struct protocol_measured {
-  float force; /* force from the measured current [N or N.m] */
+  float force; /* force from the measured current [N or N m] */
   float current; /* measured current [A] */
   float position; /* position that the local law uses [m or rad] */
   float velocity; /* velocity that the local law uses [m/s or rad/s] */
@@ -256,7 +254,7 @@ static inline void protocol_get_sensor(const uint8_t *bytes, struct protocol_sen
 /* Descriptor of one actuator. */
 struct protocol_actuator {
   char name[16]; /* name of the actuator */
-  char unit[8]; /* unit of its force: N or N.m */
+  char unit[8]; /* unit of its force: N or N m */
   float force_max; /* clamp of the force [unit] */
   uint8_t kind; /* one of kind */
   uint8_t spare; /* 0 */

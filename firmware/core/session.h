@@ -32,15 +32,16 @@ struct session_measurement {
 /* The rest of the firmware as the session sees it. All are called from session_*() only, in the caller's context. */
 struct session_port {
   void *context;
-  /* Requests that were in order so far; the answer goes to the host in REPLY. */
-  enum protocol_result (*arm)(void *context, uint32_t now_us);
-  enum protocol_result (*disarm)(void *context, uint32_t now_us);
-  enum protocol_result (*estop)(void *context, uint32_t now_us);
+  /* Requests that were in order so far. Each returns 0, or what goes to the host in REPLY: the number of a fault
+   * (faults.h) or of enum protocol_result, which agree from 64 on. */
+  uint8_t (*arm)(void *context, uint32_t now_us);
+  uint8_t (*disarm)(void *context, uint32_t now_us);
+  uint8_t (*estop)(void *context, uint32_t now_us);
   /* fault is the latched one: that was checked. */
-  enum protocol_result (*reset)(void *context, uint16_t fault, uint32_t now_us);
-  /* Called in every state, so that zero can be shown before RESET and ARM. Anything but OK: refused, not echoed. */
-  enum protocol_result (*setpoint)(void *context, const struct session_setpoint *setpoint, uint32_t now_us);
-  enum protocol_state (*state)(void *context);
+  uint8_t (*reset)(void *context, uint16_t fault, uint32_t now_us);
+  /* Called in every state, so that zero can be shown before RESET and ARM. Anything but 0: refused, not echoed. */
+  uint8_t (*setpoint)(void *context, const struct session_setpoint *setpoint, uint32_t now_us);
+  uint8_t (*state)(void *context);  /* enum protocol_state, as enum safety_mode */
   uint16_t (*fault)(void *context); /* number of the latched fault, 0: none */
   /* Add what the session does not know: watchdog_trips, faults, overruns, fast_us, thermal. */
   void (*counters)(void *context, struct protocol_counters *counters);
