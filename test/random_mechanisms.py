@@ -161,3 +161,31 @@ def free_end(m, last):
     o.update(np.zeros(o.nq))
     place, rotation, *_ = o.motion(last.at(0.1, 0.0, 0.05))
     return tuple(map(float, place)), tuple(map(tuple, rotation.tolist()))
+
+
+def random_closed(seed, bodies=5, kinds=('revolute', 'prismatic', 'spherical', 'revolute'), closures=('point', 'rod')):
+    """Return a random tree with random loops that are closed at its start pose, and that pose.
+
+    The places of the loops' points are taken from the oracle, so nothing of the engine under test is used.
+    """
+    from oracles import Oracle
+    rng = np.random.default_rng(seed)
+    m = random_tree(seed, bodies, kinds=kinds, branching=0.0)       # one chain: every loop has joints enough to move
+    q = random_positions(m, rng, 1.0)
+    m.positions[:] = q.tolist()
+    o = Oracle(m)
+    o.update(q)
+    names = [n for n in m.bodies if n != 'ground']
+    for k, kind in enumerate(closures):
+        a = m[names[-1 - k % 3]]
+        b = m.bodies[('ground', names[0])[rng.integers(2)]]
+        here = a.at(*rng.uniform(-0.2, 0.2, 3), rotation=random_rotation(rng))
+        place, rotation, *_ = o.motion(here)
+        if kind == 'rod':
+            there = b.at(*rng.uniform(-0.3, 0.3, 3))
+            m.close(here, there, length=float(np.linalg.norm(place - o.motion(there)[0])), name=f'{kind}{k}')
+            continue
+        origin, turn, *_ = o.motion(b.at())
+        there = b.at(*(turn.T @ (place - origin)).tolist(), rotation=tuple(map(tuple, (turn.T @ rotation).tolist())))
+        m.close(here, there, kind=kind, axis=tuple(rng.normal(size=3)), name=f'{kind}{k}')
+    return m, q

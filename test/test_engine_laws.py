@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from oracles import Oracle, agreement
+from oracles import Oracle
 from random_mechanisms import random_tree
 
-from mbs_core.description import (Mechanism, contact, damper, effort, felt, free, friction, link, lugre, prismatic, revolute,
+from mbs_core.description import (Mechanism, contact, damper, effort, felt, free, friction, link, lugre, prismatic,
                                   spring)
 from mbs_core.runtime import compile_model, simulate
 

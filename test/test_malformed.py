@@ -7,6 +7,8 @@ import pytest
 from mbs_core.description import (Curve, Mechanism, arc, contact, damper, felt, fixed, free, link, prismatic, revolute,
                                   segment, spherical, spline, spring)
 from mbs_core.errors import MbsError
+from mbs_core.runtime import compile_model
+from mbs_core.symbolic import sqrt
 
 NAN, INF = math.nan, math.inf
 
@@ -148,6 +150,73 @@ LAWS = [
     ('effort NaN', lambda m: m.push_joint('upper', NAN), "'upper'"),
     ('python if on an expression', lambda m: 1.0 if m['upper'].q > 0 else 0.0, 'select'),
 ]
+
+
+def bare(*joints, **options):
+    """Return a mechanism of bodies b0, b1, ... one on the other; only the last may have mass, given by the options."""
+    m = Mechanism('bare', gravity=(0, -9.81, 0))
+    last = m.ground
+    for k, joint in enumerate(joints):
+        last = m.body(f'b{k}', last, joint, **(options if k == len(joints) - 1 else {}))
+    return m
+
+
+def with_mass(add, joint=None):
+    """Return a mechanism of one healthy body b0, with what `add` does to it."""
+    m = bare(joint or revolute('z'), mass=1.0, inertia=(1.0, 1.0, 1.0))
+    add(m)
+    return m
+
+
+# (what is wrong, the mechanism, what the sentence has to name): found when the model is compiled
+COMPILED = [
+    ('empty mechanism', lambda: Mechanism('nothing'), "'nothing'"),
+    ('nothing that moves', lambda: bare(fixed(), mass=1.0), "'bare'"),
+    ('no inertia about the axis', lambda: bare(revolute('z'), mass=1.0, com=(0, 0, 0.1)), "'b0'"),
+    ('no mass on a slide', lambda: bare(prismatic('x')), "'b0'"),
+    ('a hinge that carries its axis only', lambda: bare(revolute('z'), prismatic('z'), mass=1.0), "'b0'"),
+    ('a ball joint without inertia about its arm', lambda: bare(spherical(), mass=1.0, com=(0, 0, 0.1)), "'b0"),
+    ('a massless tip', lambda: with_mass(lambda m: m.body('tip', m['b0'].at(1, 0, 0), revolute('z'))), "'tip'"),
+    ('state without rate', lambda: with_mass(lambda m: m.push_joint('b0', m.state('z'))), "'z'"),
+    ('coordinate nothing determines', lambda: with_mass(lambda m: m.auxiliary('s')), "'s'"),
+    ('law without a value at the start', lambda: with_mass(lambda m: m.push_joint('b0', sqrt(m['b0'].q - 1.0))), 'b0'),
+    ('law that needs the acceleration', lambda: with_mass(lambda m: m.push_joint('b0', -5.0 * m['b0'].qdd, 'inertor')), 'inertor|b0'),
+    ('law that needs an effort', lambda: with_mass(lambda m: [m.drive('b0'), m.push_joint(m.body(
+        'b1', m.ground, revolute('z'), mass=1.0, inertia=1.0), m.effort('b0'), 'servo')]), 'servo|b1'),
+    ('constraint with time', lambda: with_mass(lambda m: m.constrain('c', m['b0'].q - m.body(
+        'b1', m.ground, revolute('z'), mass=1.0, inertia=1.0).q - m.time)), "'c'"),
+    ('constraint with an input', lambda: with_mass(lambda m: m.constrain('c', m['b0'].q - m.body(
+        'b1', m.ground, revolute('z'), mass=1.0, inertia=1.0).q - m.input('u'))), "'c'"),
+    ('constraint with a rate', lambda: with_mass(lambda m: m.constrain('c', m['b0'].q * m['b0'].qd)), "'c'"),
+    ('no freedom left', lambda: with_mass(lambda m: m.close(m['b0'].at(1, 0, 0), m.ground.at(1, 0, 0), plane='xy', name='pin')), 'pin'),
+    ('cam on a body that does not carry the follower', lambda: with_mass(lambda m: m.on_curve(
+        m.body('f', m.ground, prismatic('y'), mass=1.0).at(), Curve((0, 0), 0, [segment(1)]), on=m['b0'], name='cam')), "'cam'"),
+    ('what is no mechanism', lambda: 5, 'mechanism'),
+]
+
+
+@pytest.mark.parametrize('what, make, named', COMPILED, ids=[d[0] for d in COMPILED])
+def test_mechanism_without_a_determined_motion_is_refused_by_name(what, make, named):
+    """What only shows in the equations is refused when the model is compiled."""
+    with pytest.raises(MbsError, match=f'(?s){named}'):
+        compile_model(make(), cache=False)
+
+
+def test_parameters_and_driven_motion_that_open_a_loop_are_refused():
+    """The loop that can't be closed any more is named."""
+    m = arm('reach')
+    m.close(tip(m), m.ground.at(1.2, 0.5, 0), length=m.parameter('rod.length', 0.5, 'm', (0.01, 50.0)), name='rod')
+    s = compile_model(m).state()
+    s.set('rod.length', 40.0)
+    with pytest.raises(MbsError, match="'rod'"):
+        s.assemble()
+    m = arm('reach')
+    m.close(tip(m), m.ground.at(1.2, 0.5, 0), length=0.5, name='rod')
+    m.drive('upper')
+    s = compile_model(m).state()
+    s.drive('upper', math.pi)
+    with pytest.raises(MbsError, match="'rod'"):
+        s.assemble()
 
 
 def check(wrong, named):
