@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ENCODED_MAX leaves out the final zero; HELLO_SCHEMA is where the schema begins in its body. */
+/* ENCODED_MAX leaves out the final zero. HELLO_TICKET, _SCHEMA_CRC and _SCHEMA are places in its body; from the
+ * last one to the end it is covered by the schema CRC. */
 #define PROTOCOL_VERSION 1u
 #define PROTOCOL_LAYOUT_CRC 0x6341E8DDu
 #define PROTOCOL_SENSORS 6u
@@ -21,7 +22,10 @@
 #define PROTOCOL_ENCODED_MAX 342u
 #define PROTOCOL_UID_SIZE 12u
 #define PROTOCOL_HELLO_BODY 328u
+#define PROTOCOL_HELLO_TICKET 20u
+#define PROTOCOL_HELLO_SCHEMA_CRC 32u
 #define PROTOCOL_HELLO_SCHEMA 52u
+#define PROTOCOL_LAW_SIZE 16u
 
 enum protocol_type {
   PROTOCOL_HELLO_REQUEST = 0x01, /* Begin a handshake: power goes off, earlier tickets are void. */
@@ -37,7 +41,7 @@ enum protocol_type {
   PROTOCOL_REPLY = 0x82, /* Answer to ARM, DISARM, ESTOP and RESET. */
   PROTOCOL_SYNC = 0x83, /* Clock synchronisation, device to host; t_us is t3, when it was sent. */
   PROTOCOL_COUNTERS = 0x84, /* What went well and what did not since start; each wraps. */
-  PROTOCOL_FAULT = 0x85, /* A fault was latched; t_us says when. seq counts faults. */
+  PROTOCOL_FAULT = 0x85, /* A fault was latched; t_us says when. seq counts these reports. */
   PROTOCOL_STATE1 = 0x91, /* Measured state of a device with 1 actuator, at the main rate; t_us is the time of the sample. */
   PROTOCOL_STATE2 = 0x92, /* Measured state of a device with 2 actuators, at the main rate; t_us is the time of the sample. */
 };
@@ -165,7 +169,7 @@ static inline float protocol_get_f32(const uint8_t *from) {
 struct protocol_header {
   uint8_t type; /* number of the message type */
   uint8_t flags; /* to the host: the state; to the device: 0, anything else is refused */
-  uint16_t seq; /* counts set-points, states and faults, each on its own; an answer repeats its request's */
+  uint16_t seq; /* set-points, states and fault reports count, each on its own; an answer repeats its request's */
   uint32_t t_us; /* time of the device that a set-point or state belongs to; wraps after 71.6 minutes [us] */
 };
 
@@ -523,7 +527,7 @@ static inline void protocol_get_counters(const uint8_t *bytes, struct protocol_c
   for (size_t i = 0; i < 2u; i++) body->thermal[i] = protocol_get_f32(bytes + 60 + 4u * i);
 }
 
-/* A fault was latched; t_us says when. seq counts faults. */
+/* A fault was latched; t_us says when. seq counts these reports. */
 struct protocol_fault {
   uint16_t fault; /* number of the fault; see docs/faults.md */
   uint8_t channel; /* sensor or actuator that is concerned, 255: none */
@@ -552,7 +556,7 @@ struct protocol_state1 {
   uint16_t echo_seq; /* seq of the last accepted set-point */
   uint16_t fault; /* number of the latched fault, 0: none; see docs/faults.md */
   uint32_t echo_t_us; /* t_us of the last accepted set-point [us] */
-  uint32_t age_us; /* time since a set-point was accepted; 2^32-1: never [us] */
+  uint32_t age_us; /* time since a set-point was accepted; 2^32-1: not in the last half hour [us] */
   uint16_t refused; /* frames and set-points refused so far, modulo 2^16 */
   uint8_t fresh; /* bit i: sensor i has a new valid sample */
   uint8_t limited; /* bits of limited: what limits the force now */
@@ -590,7 +594,7 @@ struct protocol_state2 {
   uint16_t echo_seq; /* seq of the last accepted set-point */
   uint16_t fault; /* number of the latched fault, 0: none; see docs/faults.md */
   uint32_t echo_t_us; /* t_us of the last accepted set-point [us] */
-  uint32_t age_us; /* time since a set-point was accepted; 2^32-1: never [us] */
+  uint32_t age_us; /* time since a set-point was accepted; 2^32-1: not in the last half hour [us] */
   uint16_t refused; /* frames and set-points refused so far, modulo 2^16 */
   uint8_t fresh; /* bit i: sensor i has a new valid sample */
   uint8_t limited; /* bits of limited: what limits the force now */

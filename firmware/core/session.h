@@ -1,7 +1,8 @@
 /* Session: the handshake with the host, and what to do with each good frame.
  *
  * It decides who may speak (handshake, ticket, sequence, age of set-points); whether power may flow is decided by the
- * safety block behind struct session_port. Nothing here can raise a limit: no frame carries one. */
+ * safety block behind struct session_port. Nothing here can raise a limit: no frame carries one. All functions are to be
+ * called from one context, the one that serves the link. */
 #ifndef SESSION_H
 #define SESSION_H
 
@@ -74,36 +75,32 @@ struct session {
   uint32_t ticket;
   uint32_t tickets;        /* how many were made */
   bool greeted;            /* a handshake took place */
-  bool any_setpoint;       /* one was accepted since the handshake */
+  bool in_sequence;        /* a set-point was accepted since the handshake: the next one must follow it */
+  bool any_setpoint;       /* one was accepted in the last half hour: its age is known */
   uint16_t last_seq;       /* of the last accepted set-point */
   uint32_t last_t_us;      /* its t_us */
   uint32_t last_arrival_us;
-  bool ever_setpoint;      /* one was accepted since start: echo and age mean something */
   uint16_t state_seq;
   uint16_t fault_seq;
   struct protocol_counters counters;
   struct framing_stream stream;
+  uint8_t frame[PROTOCOL_FRAME_MAX];        /* the frame that is being sent */
+  uint8_t coded[PROTOCOL_ENCODED_MAX + 1u]; /* the same, with COBS */
 };
 
 /* Begin; config and port stay the caller's and must live on. */
 void session_init(struct session *session, const struct session_config *config, const struct session_port *port);
 
-/* Bytes that arrived on a stream, in any portions. */
+/* Bytes that arrived at now_us: any portion of a stream, or exactly one datagram, as config says. */
 void session_receive(struct session *session, const uint8_t *bytes, size_t size, uint32_t now_us);
 
-/* One datagram that arrived. */
-void session_receive_datagram(struct session *session, const uint8_t *bytes, size_t size, uint32_t now_us);
-
 /* Send the state frame of this main period. */
-bool session_send_state(struct session *session, const struct session_measurement *measurement, uint32_t now_us);
+bool session_send_state(struct session *session, const struct session_measurement *measurement);
 
 /* Send COUNTERS: once a second is enough. */
 bool session_send_counters(struct session *session);
 
 /* Send FAULT: when one has just been latched. */
 bool session_send_fault(struct session *session);
-
-/* The CRC-32 that ARM must echo: of the layout and of the descriptors in config. */
-uint32_t session_schema_crc(const struct session_config *config);
 
 #endif

@@ -134,7 +134,7 @@ def columns(fields, prefix=''):
 HEADER = (
     Field('type', U8, 'number of the message type'),
     Field('flags', U8, 'to the host: the state; to the device: 0, anything else is refused'),
-    Field('seq', U16, 'counts set-points, states and faults, each on its own; an answer repeats its request\'s'),
+    Field('seq', U16, 'set-points, states and fault reports count, each on its own; an answer repeats its request\'s'),
     Field('t_us', U32, 'time of the device that a set-point or state belongs to; wraps after 71.6 minutes', 'us'),
 )
 HEADER_SIZE = sum(field.size for field in HEADER)
@@ -235,7 +235,7 @@ def _state(number, count):
                        Field('echo_seq', U16, 'seq of the last accepted set-point'),
                        Field('fault', U16, 'number of the latched fault, 0: none; see docs/faults.md'),
                        Field('echo_t_us', U32, 't_us of the last accepted set-point', 'us'),
-                       Field('age_us', U32, 'time since a set-point was accepted; 2^32-1: never', 'us'),
+                       Field('age_us', U32, 'time since a set-point was accepted; 2^32-1: not in the last half hour', 'us'),
                        Field('refused', U16, 'frames and set-points refused so far, modulo 2^16'),
                        Field('fresh', U8, 'bit i: sensor i has a new valid sample'),
                        Field('limited', U8, 'bits of limited: what limits the force now'),
@@ -314,7 +314,7 @@ MESSAGES = (
         Field('fast_us', F32, 'longest fast loop', 'us'),
         Field('thermal', F32, 'thermal load of each actuator, 1: rated', '', ACTUATORS),
     )),
-    Message('FAULT', 0x85, TO_HOST, 2, 'A fault was latched; t_us says when. seq counts faults.', (
+    Message('FAULT', 0x85, TO_HOST, 2, 'A fault was latched; t_us says when. seq counts these reports.', (
         Field('fault', U16, 'number of the fault; see docs/faults.md'),
         Field('channel', U8, 'sensor or actuator that is concerned, 255: none'),
         Field('before', U8, 'state before it'),

@@ -170,11 +170,15 @@ def c_header():
         'ENCODED_MAX': f'{wire.ENCODED_MAX}u',
         'UID_SIZE': '12u',
         'HELLO_BODY': f'{hello.body}u',
+        'HELLO_TICKET': f'{hello_offset("ticket")}u',
+        'HELLO_SCHEMA_CRC': f'{hello_offset("schema_crc")}u',
         'HELLO_SCHEMA': f'{hello_offset("app")}u',
+        'LAW_SIZE': f'{wire.LAW.size}u',
     }
     defines = '\n'.join(f'#define PROTOCOL_{name} {value}' for name, value in constants.items())
     types = '\n'.join(f'  PROTOCOL_{m.name} = 0x{m.type:02X}, /* {m.meaning} */' for m in wire.MESSAGES)
-    parts = [TOP, '/* ENCODED_MAX leaves out the final zero; HELLO_SCHEMA is where the schema begins in its body. */\n'
+    parts = [TOP, '/* ENCODED_MAX leaves out the final zero. HELLO_TICKET, _SCHEMA_CRC and _SCHEMA are places in its body; from the\n'
+             ' * last one to the end it is covered by the schema CRC. */\n'
              + defines + '\n', f'enum protocol_type {{\n{types}\n}};\n', c_table()]
     parts += [c_enum(name, values) for name, values in wire.ENUMS.items()]
     parts.append(BYTES)
