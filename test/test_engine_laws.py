@@ -1,5 +1,6 @@
 """Force laws: what they push, what they store, what they lose."""
 
+import ctypes
 import math
 
 import numpy as np
@@ -10,6 +11,8 @@ from random_mechanisms import random_tree
 from mbs_core.description import (Mechanism, contact, damper, effort, felt, free, friction, link, lugre, prismatic,
                                   spring)
 from mbs_core.runtime import compile_model, simulate
+from mbs_core.runtime.library import register_external
+from mbs_core.symbolic import call
 
 G = 9.81
 
@@ -240,3 +243,18 @@ def test_power_of_all_laws_is_the_rate_of_energy():
     rate = (8 * (energy(h) - energy(-h)) - (energy(2 * h) - energy(-2 * h))) / (12 * h)
     index = s.model.coordinates.index(names[1])
     assert rate == pytest.approx(tau @ v - 2.0 * v[index] ** 2, rel=1e-8)
+
+
+def test_external_compiled_function_serves_as_a_law():
+    """A law may call an outside function void f(const double *in, double *out) by its address."""
+    kind = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
+
+    @kind
+    def magnet(given, result):
+        result[0] = -3.0 * given[0] ** 3
+        result[1] = -0.5 * given[1]
+    register_external('test_magnet', ctypes.cast(magnet, ctypes.c_void_p).value)
+    m = slider()
+    pull, drag = call('test_magnet', [m['x'].q, m['x'].qd], 2)
+    m.add(effort('x', pull + drag))
+    assert acceleration(m, 0.4, 0.2) == pytest.approx([(-3.0 * 0.064 - 0.1) / 2.0], rel=1e-14)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from oracles import Oracle, agreement
 from random_mechanisms import KINDS, chain, random_inertia, random_positions, random_rotation, random_tree
 
-from mbs_core.description import Mechanism, fixed, free, prismatic, revolute, spherical
+from mbs_core.description import Mechanism, fixed, free, prismatic, revolute, spherical, spring
 from mbs_core.runtime import compile_model
-from mbs_core.runtime.build import build
+from mbs_core.runtime.build import build, digest
 
 EXACT = 1e-10          # CLAIMS E1
 ROUND_TRIP = 1e-9
@@ -154,6 +154,29 @@ def test_same_mechanism_gives_the_same_code():
     first, second = (compile_model(random_tree(21, 6)) for _ in range(2))
     assert first.report.costs == second.report.costs
     assert second.report.from_cache
+
+
+def varied(mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.2, 0.2), gravity=(0, 0, -9.81), axis='z', offset=0.2, turn=0.0, rate=3.0,
+           out=1.0, plane='xz', length=0.3):
+    """Return a small mechanism whose every number can be varied."""
+    m = Mechanism('varied', gravity=gravity)
+    a = m.body('a', m.ground, revolute('y'), mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.1, 0, 0), initial=0.3)
+    b = m.body('b', a.at(offset, 0, 0, rotation=('x', turn)), revolute(axis), mass=mass, com=com, inertia=inertia)
+    c = m.body('c', m.ground.at(length, 0, 0), revolute('y'), mass=1.0, inertia=(0.1, 0.1, 0.1), initial=0.4)
+    slide = m.body('slide', c, prismatic('x'), mass=1.0, initial=0.1)
+    m.close(a.at(0.3, 0, 0), slide.at(), plane=plane, name='loop')
+    m.add(spring(b, rate))
+    m.output('y', out * b.q)
+    return m
+
+
+def test_every_number_of_a_mechanism_counts_for_the_cache():
+    """No change of a description may find the compiled code of another: all digests differ, equal ones agree."""
+    changes = [{}, {'mass': 1.5}, {'com': (0.1, 0.01, 0)}, {'inertia': (0.1, 0.2, 0.21)}, {'gravity': (0, 0, -9.8)}, {'axis': 'x'},
+               {'offset': 0.21}, {'turn': 0.1}, {'rate': 3.5}, {'out': 2.0}, {'plane': 'xy'}, {'length': 0.31}]
+    digests = [digest(varied(**c)) for c in changes]
+    assert len(set(digests)) == len(changes)
+    assert digests == [digest(varied(**c)) for c in changes]
 
 
 def test_generation_of_400_joints_completes():
