@@ -30,9 +30,9 @@
 #define UART_CTRL_RX_IRQ 0x8u
 #define UART_INT_RX 0x2u
 
-/* The FPGA's free counter: one count each (PRESCALE + 1) periods of 20 MHz. It follows the host's clock, which the
+/* The FPGA's free counter: one count each (PRESCALE + 1) periods of 25 MHz. It follows the host's clock, which the
  * count of timer interrupts does not (late ones merge), so it is the only source of time here. */
-#define FPGA_COUNTER_HZ 20000000u
+#define FPGA_COUNTER_HZ 25000000u
 #define FPGA_COUNTER MPS2_REG(0x40028018u)
 #define FPGA_PRESCALE MPS2_REG(0x4002801Cu)
 
