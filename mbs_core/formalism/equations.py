@@ -162,10 +162,8 @@ class Equations:
     def _closed(self, rows, pivots):
         r = reduction.reduce(self.m, rows, pivots, (self.tree(), self.tree(False)), self.efforts)
         accelerations, driven = reduction.solve(r)
-        dependent = {}
-        for c, row in r.shape.items():
-            if c not in r.independent:
-                dependent[c] = sum((t * r.independent[k].v for k, t in row.items()), 0.0)
+        dependent = {c: sum((t * r.independent[k].v for k, t in r.shape.get(c, {}).items()), 0.0)    # locked ones stand still
+                     for c in self.m.coordinates if c not in r.independent}
         return accelerations, driven, dependent, r.equations
 
     def _open(self):

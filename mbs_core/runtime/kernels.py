@@ -22,11 +22,19 @@ def solve_loops(x) -> int:
 
 
 def forward(x) -> int:
-    """The direct function of 001 eq. 16; returns 0, 1 (loops not closed) or 2 (not finite)."""
+    """The direct function of 001 eq. 16; returns 0, 1 (loops not closed) or 2 (not finite).
+
+    Near a singular pose the last Newton step may leave more than FINE: then one more is taken.
+    """
     p = int(x[INFO + 2])
     if LOOPED:
         solve_loops(x)
     FORWARD[p](x)
+    if LOOPED:
+        if x[INFO] > FINE:
+            NEWTON[p](x)
+            FORWARD[p](x)
+            x[INFO + 3] += 1.0
     total = 0.0
     for i in range(NV):
         total += x[VD + i]

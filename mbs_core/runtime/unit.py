@@ -16,7 +16,7 @@ from mbs_core.symbolic.program import Layout, Program
 DRIVERS = ('solve_loops', 'forward', 'repartition', 'drive', 'normalise', 'save', 'move', 'gather', 'rk4', 'euler',
            'displace', 'slopes', 'factor', 'backsolve', 'implicit', 'substep', 'advance')
 GAMMA = 1.0 + 0.5 ** 0.5          # L-stable choice for the two-stage Rosenbrock method
-MOST, CLOSE, CLOSED = 12, 1e-7, 1e-9
+MOST, CLOSE, FINE, CLOSED = 12, 1e-7, 2e-14, 1e-9
 LOW, POOR = 0.1, 0.02             # quality of a partition: look for a better one; do the step again with another
 ROLLED = 24                       # joints from which the mass matrix is computed by a loop over pairs
 
@@ -78,8 +78,9 @@ def add_drivers(program, m, choices, free):
         Q0=at('q0'), V0=at('v0'), Z0=at('z0'), SQ=at('sq'), SV=at('sv'), SZ=at('sz'), QUAL=at('qual'), DRV=at('drv'),
         DY=at('dy'), F0=at('f0'), F1=at('f1'), K1=at('k1'), PIV=at('piv'), JAC=at('jac'), Q1=at('q1'), V1=at('v1'), Z1=at('z1'),
         NQ=len(m.positions), NV=len(m.coordinates), NZ=len(m.states), ND=len(m.driven), NF=nf, NY=2 * nf + len(m.states),
-        NBALL=len(balls), BALLS=balls or (0,), LOOPED=int(bool(m.loops)), PARTITIONS=len(choices), MOST=MOST, CLOSE=CLOSE,
-        CLOSED=CLOSED, LOW=LOW, POOR=POOR, GAMMA=GAMMA, DPOS=tuple(c.position for c in m.driven) or (0,),
+        NBALL=len(balls), BALLS=balls or (0,), LOOPED=int(bool(m.loops)), PARTITIONS=len(choices), MOST=MOST, CLOSE=CLOSE, FINE=FINE,
+        CLOSED=CLOSED, LOW=LOW, POOR=POOR,
+        GAMMA=GAMMA, DPOS=tuple(c.position for c in m.driven) or (0,),
         DVEL=tuple(c.index for c in m.driven) or (0,), FREE=tuple(i for f in free for i in f) or (0,),
         NEWTON=tuple(f'newton_{k}' for k in range(len(choices))), FORWARD=tuple(f'forward_{k}' for k in range(len(choices))))
     for name in DRIVERS:
