@@ -72,6 +72,7 @@ def add_drivers(program, m, choices, free):
     """Add the loop solver and the integrators; `free` lists the free independent indices of every partition."""
     at = program.layout.offset
     nf = len(free[0])
+    newton = 'newton' if m.loops else 'forward'            # without loops it is never called, but must exist
     balls = tuple(b.coordinates[0].position for b in m.bodies.values() if b.quaternion)
     constants = dict(
         INFO=at('info'), TIME=at('time'), Q=at('q'), V=at('v'), VD=at('vd'), Z=at('z'), ZD=at('zd'), QD=at('qd'),
@@ -82,7 +83,7 @@ def add_drivers(program, m, choices, free):
         CLOSED=CLOSED, LOW=LOW, POOR=POOR,
         GAMMA=GAMMA, DPOS=tuple(c.position for c in m.driven) or (0,),
         DVEL=tuple(c.index for c in m.driven) or (0,), FREE=tuple(i for f in free for i in f) or (0,),
-        NEWTON=tuple(f'newton_{k}' for k in range(len(choices))), FORWARD=tuple(f'forward_{k}' for k in range(len(choices))))
+        NEWTON=tuple(f'{newton}_{k}' for k in range(len(choices))), FORWARD=tuple(f'forward_{k}' for k in range(len(choices))))
     for name in DRIVERS:
         source = inspect.getsource(getattr(kernels, name))
         if name == 'solve_loops' and not m.loops:
