@@ -6,25 +6,20 @@
 #define ACQUISITION_H
 
 #include "hal.h"
+#include "protocol.h"
 
 #define ACQUISITION_AVERAGE_MAX 16u
+#define ACQUISITION_NEVER 0x7FFFFFFFu
 #define ADC_COUNTS 65520 /* 16 x 4095 */
-
-enum channel_kind {
-    CHANNEL_HALL = 1,          /* analogue Hall sensor, V */
-    CHANNEL_COIL = 2,          /* velocity coil, V */
-    CHANNEL_ENCODER = 3,       /* incremental, extended to 32 bit by the board */
-    CHANNEL_ABSOLUTE = 4,      /* absolute multiturn encoder */
-    CHANNEL_POTENTIOMETER = 5  /* V */
-};
 
 struct channel {
     const char *name;      /* at most 15 characters */
     const char *unit;      /* of raw * scale, at most 7 characters */
-    enum channel_kind kind;
+    enum protocol_kind kind;
     float scale;           /* unit per count */
     int32_t raw_min;       /* outside: broken wire or short */
     int32_t raw_max;
+    uint8_t bits;          /* the count wraps at 2^bits; 0: never */
     uint8_t average;       /* samples averaged for the link, 1..ACQUISITION_AVERAGE_MAX */
     uint32_t frozen_us;    /* a noisy sensor that repeats exactly for so long is dead; 0 = may stand still */
 };
@@ -33,7 +28,7 @@ struct channel_state {
     int32_t raw;           /* last accepted */
     uint32_t accepted_us;
     uint32_t changed_us;
-    bool seen;             /* accepted at least once */
+    bool seen;             /* accepted, and not for ever ago */
     bool refused;          /* the newest sample was fresh but not plausible */
     uint8_t head;
     uint8_t filled;
@@ -52,12 +47,16 @@ struct position_config {
     float ratio;           /* actuator travel per sensor travel */
     float min, max;        /* travel; outside by more than margin: fault */
     float margin;
+    float step_max;        /* a larger jump between two fast samples is refused */
     float gain_low, gain_high; /* calibrated gain outside: not a calibration of this device */
 };
 
 /* Take one sample; return true if it was accepted. */
 bool acquisition_step(const struct channel *channel, struct channel_state *state, int32_t raw, bool fresh,
                       uint32_t now_us);
+
+/* Return the time since a sample was accepted, ACQUISITION_NEVER if that is long ago. */
+uint32_t acquisition_age_us(struct channel_state *state, uint32_t now_us);
 
 /* Return the mean of the last samples in counts, for the link. */
 int32_t acquisition_mean(const struct channel *channel, const struct channel_state *state);

@@ -15,7 +15,8 @@
 /* One actuator with the sensors that close its loop. */
 struct actuator {
     const char *name;
-    const char *unit;              /* of its force: "N" or "N m" */
+    const char *unit;              /* of its force: "N" or "N.m" */
+    enum protocol_kind kind;
     float force_per_ampere;        /* N/A or N m/A */
     float ampere_per_count;        /* current sensor */
     struct position_config position;

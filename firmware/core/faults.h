@@ -1,6 +1,7 @@
 /* Numbered faults. Each has a section of the same number in docs/faults.md: what happened, what the device does, remedy.
  *
- * Numbers below 64 latch: outputs stay off until RESET at a zero set-point. Numbers from 64 only refuse a request. */
+ * A fault latches: outputs stay off until RESET at a zero set-point. Requests that are merely refused (not calibrated,
+ * set-point not zero, ...) change nothing and are answered with a protocol_result. Numbers are never reused. */
 #ifndef FAULTS_H
 #define FAULTS_H
 
@@ -20,16 +21,7 @@ enum fault {
     FAULT_DRIVER = 12,
     FAULT_SKEW = 13,
     FAULT_FAST_LOOP_LATE = 14,
-    FAULT_INTERNAL = 15,
-
-    FAULT_REFUSED = 64, /* first number that refuses without latching */
-    FAULT_REFUSED_STATE = 64,
-    FAULT_REFUSED_UNCALIBRATED = 65,
-    FAULT_REFUSED_IMPLAUSIBLE = 66,
-    FAULT_REFUSED_SETPOINT_NOT_ZERO = 67,
-    FAULT_REFUSED_ESTOP_ACTIVE = 68,
-    FAULT_REFUSED_SCHEMA = 69, /* ARM did not echo the schema CRC and uid: returned by the session */
-    FAULT_REFUSED_SUPPLY = 70
+    FAULT_INTERNAL = 15
 };
 
 #endif

@@ -18,20 +18,19 @@ struct fw_snapshot {
     float force[FW_ACTUATORS_MAX];         /* from the measured current */
     float current_A[FW_ACTUATORS_MAX];
     float heat[FW_ACTUATORS_MAX];          /* thermal state, 1 = rating */
-    uint32_t setpoint_age_us;
-    uint8_t mode;                          /* enum safety_mode */
-    uint8_t fault;                         /* enum fault */
+    uint8_t fresh;                         /* bit per channel: accepted in this fast period */
+    uint8_t limited;                       /* bits of enum protocol_limited, and LIMITED_PASSIVITY */
 };
 
 /* Counted since start; wrap around. */
 struct fw_counters {
     uint32_t fast_ticks;
     uint32_t fast_late;      /* fast periods that came more than half a period late */
+    uint32_t fast_us_max;    /* longest run of fw_fast_isr() */
     uint32_t main_overruns;  /* fw_main_isr() not finished when the next one was due */
-    uint32_t sensor_dropouts;
-    uint32_t sensor_spikes;  /* coil samples rejected */
+    uint32_t dropouts;       /* sensor samples missing or refused */
+    uint32_t spikes;         /* coil samples refused */
     uint32_t limited;        /* fast periods in which a limit cut the force */
-    uint32_t faults;
 };
 
 void fw_init(const struct app *app);
@@ -39,8 +38,11 @@ void fw_init(const struct app *app);
 /* Every 1 / FW_FAST_HZ: sensors, safety, local law, limits, current loop. True: fw_main_isr() has work. */
 bool fw_fast_isr(void);
 
-/* Link (session_poll, state frame) and the application's own main loop, whichever is due. */
+/* Link and the application's own main loop, whichever is due. */
 void fw_main_isr(void);
+
+/* Take bytes of the link now instead of at the next main period; fw_main_isr() does the same. */
+void fw_link_poll(void);
 
 struct safety *fw_safety(void);
 void fw_read(struct fw_snapshot *snapshot); /* consistent, from any priority */

@@ -4,9 +4,12 @@
 #ifndef LIMITS_H
 #define LIMITS_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
+#include "protocol.h"
 #include "thermal.h"
+
+#define LIMITED_PASSIVITY 64u
 
 struct limits_config {
     float force_max;       /* N or N m */
@@ -24,8 +27,7 @@ struct limits {
     struct thermal thermal;
     float tank_J;   /* left */
     float force;    /* of the last period */
-    bool cut;       /* the last call changed the force by more than rounding */
-    bool not_finite; /* the last call was asked for a force that is not a number */
+    uint8_t limited; /* what cut the last force: bits of enum protocol_limited, and LIMITED_PASSIVITY */
 };
 
 void limits_init(struct limits *limits, const struct limits_config *config);

@@ -1,7 +1,10 @@
 /* Safety: who may drive the actuators, and when that ends.
  *
- *     BOOT -> IDLE -> RAMP -> ACTIVE        safety_arm() starts a ramp, always from zero force
- *      any state  ->  FAULT                 latched; only safety_reset() at a zero set-point leads back to IDLE
+ *     BOOT -> IDLE -> RAMP -> ACTIVE     safety_arm() starts a ramp, always from zero force
+ *      any state  ->  FAULT              latched; only safety_reset() at a zero set-point leads back to IDLE
+ *
+ * When set-points cease, drive ends at the time-out: from then on no energy is given out; the winding is shorted for a
+ * while (damping by the back EMF), then open. Every other fault opens it at once.
  *
  * Requests (arm, disarm, estop, reset, setpoint) come from the link at low priority and mask the fast interrupt
  * themselves; safety_step() is called once per fast period and decides what the power stages may do. There is no
@@ -12,17 +15,11 @@
 #include "faults.h"
 #include "hal.h"
 #include "local_law.h"
+#include "protocol.h"
 
 #define SAFETY_WATCHDOG_US 10000u      /* the shortest and the normal time-out; a board may only lengthen it */
 #define SAFETY_WATCHDOG_MAX_US 500000u /* the longest that a board on a shared machine may ask for */
-
-enum safety_mode {
-    SAFETY_BOOT = 0,
-    SAFETY_IDLE = 1,
-    SAFETY_RAMP = 2,
-    SAFETY_ACTIVE = 3,
-    SAFETY_FAULT = 4
-};
+#define SAFETY_NO_CHANNEL 255u
 
 struct safety_config {
     uint32_t watchdog_us;        /* see above; raised to SAFETY_WATCHDOG_US if smaller */
@@ -35,11 +32,20 @@ struct safety_config {
     struct local_law_config law[FW_ACTUATORS_MAX];
 };
 
+/* Something that is not as it should be; fault = FAULT_NONE: all is well. */
+struct finding {
+    enum fault fault;
+    uint8_t channel;         /* sensor or actuator that is concerned, SAFETY_NO_CHANNEL: none */
+    float value;             /* what was seen */
+    float limit;             /* what was allowed */
+};
+
 /* What the rest of the firmware found out in this fast period. */
 struct safety_input {
     uint32_t now_us;
     uint32_t sensor_age_us;  /* of the oldest sensor that the control needs */
-    enum fault found;        /* worst finding of the plausibility checks, FAULT_NONE if all is well */
+    uint8_t sensor_channel;  /* and which it is */
+    struct finding found;    /* worst finding of the plausibility checks */
     bool estop;              /* emergency stop input */
 };
 
@@ -51,40 +57,44 @@ struct safety_output {
 
 struct safety {
     struct safety_config config;
-    volatile uint8_t mode;       /* enum safety_mode */
-    volatile uint8_t fault;      /* enum fault; the first one stays until reset */
-    bool calibrated;             /* set at start by safety_start() */
+    volatile uint8_t state;      /* enum protocol_state */
+    bool calibrated;
     bool estop_input;
     enum fault found;            /* of the last fast period: an implausible device is not armed */
     uint32_t now_us;             /* time of the last fast period */
-    uint32_t setpoint_us;        /* when the last set-point was accepted, or the device armed */
+    uint32_t setpoint_us;        /* when the last set-point came, or the device was armed */
+    bool setpoint_seen;          /* one came since start or since the fault, and is not older than the watchdog */
     uint32_t armed_us;
-    uint32_t fault_us;
-    uint32_t faults_total;
-    bool setpoint_seen;          /* a set-point came since the fault (or since start) */
     struct setpoint setpoint[FW_ACTUATORS_MAX];
+
+    struct finding latched;      /* why it is stopped; fault = FAULT_NONE: it is not */
+    bool braking;                /* winding still shorted after a time-out */
+    uint8_t before;              /* state before the fault */
+    uint32_t fault_us;
+    uint32_t faults;             /* counted since start */
+    uint32_t watchdog_trips;
 };
 
 /* Cleared, in BOOT: nothing is driven. */
 void safety_init(struct safety *safety, const struct safety_config *config);
 
-/* End of start-up: to IDLE. Not calibrated: it stays disarmable for ever, sensing goes on. */
+/* End of start-up: to IDLE. Uncalibrated, it never arms, but sensing and the link work. */
 void safety_start(struct safety *safety, bool calibrated);
 
-/* Requests of the link. Each returns FAULT_NONE when done, otherwise the reason (see faults.h). */
-enum fault safety_setpoint(struct safety *safety, const struct setpoint *setpoints, unsigned count, uint32_t now_us);
-enum fault safety_arm(struct safety *safety, uint32_t now_us);
-enum fault safety_reset(struct safety *safety);
+/* Requests of the link. Each returns 0, or the number of a fault or of enum protocol_result that the host is told. A
+ * set-point is taken in every state, so that zero can be shown before reset and arming; one that is not finite stops the
+ * device. Arming and reset ask for a zero set-point not older than the watchdog. */
+uint8_t safety_setpoint(struct safety *safety, const struct setpoint *setpoints, unsigned count,
+                        uint32_t now_us);
+uint8_t safety_arm(struct safety *safety, uint32_t now_us);
+uint8_t safety_reset(struct safety *safety, uint32_t now_us);
 void safety_disarm(struct safety *safety);
-void safety_estop(struct safety *safety);
+void safety_estop(struct safety *safety, uint32_t now_us);
 
-/* Latch a fault found elsewhere. */
-void safety_trip(struct safety *safety, enum fault fault, uint32_t now_us);
+/* Latch a fault found elsewhere; the first one stays. */
+void safety_trip(struct safety *safety, const struct finding *finding, uint32_t now_us);
 
 /* Once per fast period, after the sensors were read and before anything is driven. */
 struct safety_output safety_step(struct safety *safety, const struct safety_input *input);
-
-/* Age of the last accepted set-point. */
-uint32_t safety_setpoint_age_us(const struct safety *safety, uint32_t now_us);
 
 #endif
