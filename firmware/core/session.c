@@ -156,7 +156,8 @@ static uint8_t order(const struct session *session, const struct protocol_header
     *missing = (uint32_t)ahead - 1u;
   }
   const uint32_t age_us = now_us - header->t_us;
-  if (age_us > config->watchdog_us && 0u - age_us > config->lead_max_us) return PROTOCOL_RESULT_STALE;
+  const uint32_t lead_us = header->t_us - now_us;
+  if (age_us > config->watchdog_us && lead_us > config->lead_max_us) return PROTOCOL_RESULT_STALE;
   return PROTOCOL_RESULT_OK;
 }
 
