@@ -156,7 +156,8 @@ def run_compiler(name, command, folder):
     """Run the compiler; raise MbsError with its first complaint, or, when it says nothing, its exit code."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, errors='replace')
     if done.returncode:
-        words = [line for line in done.stderr.splitlines() if 'error' in line] or done.stderr.splitlines()
+        lines = done.stderr.splitlines()
+        words = [line for line in lines if ' error: ' in line or 'undefined reference' in line] or lines
         with contextlib.suppress(OSError):
             (cache_folder() / f'{name}.log').write_text(' '.join(command) + '\n' + done.stderr)
         raise MbsError(f'the firmware {name} does not build: {words[0] if words else f"exit code {done.returncode}"} '

@@ -1,0 +1,190 @@
+/* The board: QEMU's mps2-an386, a Cortex-M4F with Ethernet and UARTs.
+ *
+ * The timer's interrupt runs the fast periods that are due, the main loop is PendSV below it, the links interrupt in
+ * between. There is no power stage and no sensor: the plant runs inside, on the emulated processor, one step ahead of
+ * each fast period. */
+#include "clock.h"
+#include "cortex_m4.h"
+#include "ethernet.h"
+#include "fw.h"
+#include "mailbox.h"
+#include "mps2.h"
+#include "plant.h"
+#include "startup.h"
+#include "uart.h"
+
+#define INTERRUPT_HZ 1000u /* ten fast periods each; 10 kHz works too, at three times the load of the host */
+#define CATCH_UP_MOST (FW_FAST_HZ / 2u)
+#define AHEAD_OF_MAIN 5u /* fast periods that may pass while the main loop waits its turn, as on hardware */
+#define IRQ_PEND(irq) (*(volatile uint32_t *)0xE000E200u = 1u << (irq))
+
+static volatile struct mailbox *const mailbox = (volatile struct mailbox *)(uintptr_t)PSRAM_BASE;
+
+static struct {
+  struct plant plant;
+  struct hal_sample sample;
+  float duty[FW_ACTUATORS_MAX];
+  enum hal_gate gate[FW_ACTUATORS_MAX];
+  struct clock_pace pace;
+  uint32_t due;            /* fast periods still to run */
+  uint32_t ahead;          /* of them, run since the main loop was asked for */
+  volatile bool main_due;
+  volatile uint32_t tick;
+  volatile bool in_fast;
+  bool has_host;           /* the mailbox was filled in */
+} self;
+
+/* ---- the board, as the core sees it ---- */
+
+void hal_init(void) {
+  self.has_host = mailbox->magic == MAILBOX_MAGIC;
+  (void)plant_init(&self.plant, app.name, self.has_host ? mailbox->seed : 1u);
+  plant_sample(&self.plant, &self.sample);
+}
+
+/* Device time stands at the fast period, plus what has really passed since: see boards/posix/device.c. */
+uint32_t hal_time_us(void) {
+  const uint32_t tick_us = self.tick * FW_FAST_US;
+  if (self.in_fast) {
+    return tick_us;
+  }
+  const int32_t passed_us = (int32_t)(clock_us() - tick_us);
+  return tick_us + (passed_us < 0 ? 0u : passed_us >= (int32_t)FW_FAST_US ? FW_FAST_US - 1u : (uint32_t)passed_us);
+}
+
+void hal_sample(struct hal_sample *sample) { *sample = self.sample; }
+
+void hal_pwm_set(unsigned actuator, float duty) { self.duty[actuator] = duty; }
+
+void hal_gate(unsigned actuator, enum hal_gate gate) { self.gate[actuator] = gate; }
+
+bool hal_link_is_datagram(void) { return !(self.has_host && mailbox->use_uart); }
+
+size_t hal_link_read(uint8_t *bytes, size_t size) {
+  return hal_link_is_datagram() ? ethernet_read(bytes, size) : uart_read(bytes, size);
+}
+
+bool hal_link_write(const uint8_t *bytes, size_t size) {
+  return hal_link_is_datagram() ? ethernet_write(bytes, size) : uart_write(bytes, size) == size;
+}
+
+bool hal_calibration(struct calibration *calibration) {
+  plant_calibration(&self.plant, calibration);
+  return true;
+}
+
+uint32_t hal_watchdog_us(void) { return self.has_host ? mailbox->watchdog_us : SAFETY_WATCHDOG_US; }
+
+uint32_t hal_irq_save(void) { return cortex_irq_save(); }
+
+void hal_irq_restore(uint32_t saved) { cortex_irq_restore(saved); }
+
+void hal_wdt_kick(void) {}
+
+void hal_idle(void) { cortex_wait(); }
+
+void hal_uid(uint8_t uid[FW_UID_BYTES]) {
+  static const uint8_t ours[FW_UID_BYTES] = {'q', 'e', 'm', 'u', ' ', 'm', 'p', 's', '2'};
+  for (unsigned i = 0; i < FW_UID_BYTES; i++) {
+    uid[i] = ours[i];
+  }
+}
+
+void hal_fault(unsigned number) { mailbox->fault = number; }
+
+/* ---- interrupts ---- */
+
+static void step_world(void) {
+  plant_step(&self.plant, 1.0 / FW_FAST_HZ, self.duty, self.gate);
+  plant_sample(&self.plant, &self.sample);
+  if (self.has_host) {
+    self.sample.fresh &= ~mailbox->silent;
+    self.sample.estop = self.sample.estop || mailbox->estop != 0u;
+  }
+}
+
+static void report(void) {
+  mailbox->fast_ticks = self.tick;
+  mailbox->dropped_ticks = self.pace.dropped;
+  for (unsigned i = 0; i < FW_ACTUATORS_MAX; i++) {
+    mailbox->gate[i] = (uint32_t)self.gate[i];
+    mailbox->duty[i] = self.duty[i];
+  }
+}
+
+static void fast_interrupt(void) {
+  clock_acknowledge();
+  const uint32_t dropped = self.pace.dropped;
+  self.due += clock_due(&self.pace, clock_us());
+  self.tick += self.pace.dropped - dropped; /* device time goes with the counter even then */
+  for (; self.due > 0u && !(self.main_due && self.ahead >= AHEAD_OF_MAIN); self.due--) {
+    step_world();
+    self.tick++;
+    self.ahead++;
+    self.in_fast = true;
+    const bool main_due = fw_fast_isr();
+    self.in_fast = false;
+    if (main_due) {
+      self.main_due = true;
+      self.ahead = 0u;
+      cortex_pend_main();
+    }
+  }
+  report();
+}
+
+static void main_interrupt(void) {
+  self.main_due = false;
+  fw_main_isr();
+  fw_link_poll();
+  if (self.due > 0u) {
+    IRQ_PEND(IRQ_TIMER0); /* the rest of what is due */
+  }
+}
+
+/* What arrives is taken at once, after the fast periods that are due by then. */
+static void ethernet_interrupt(void) {
+  ethernet_isr();
+  IRQ_PEND(IRQ_TIMER0);
+  cortex_pend_main();
+}
+
+static void uart_interrupt(void) {
+  uart_isr();
+  IRQ_PEND(IRQ_TIMER0);
+  cortex_pend_main();
+}
+
+static void stop(void) {
+  for (unsigned i = 0; i < FW_ACTUATORS_MAX; i++) {
+    mailbox->gate[i] = HAL_GATE_OFF;
+  }
+  mailbox->fault = FAULT_INTERNAL;
+  for (;;) {
+  }
+}
+
+__attribute__((section(".vectors"), used)) static const vector vectors[16 + MPS2_IRQS] = {
+    CORTEX_VECTORS(linker_stack_top, stop, stop, main_interrupt),
+    [16 + IRQ_UART0_RX] = uart_interrupt,
+    [16 + IRQ_TIMER0] = fast_interrupt,
+    [16 + IRQ_ETHERNET] = ethernet_interrupt,
+};
+
+int main(void) {
+  const uint32_t wish_hz = mailbox->magic == MAILBOX_MAGIC ? mailbox->interrupt_hz : 0u;
+  hal_init();
+  fw_init(&app);
+  cortex_pendsv_priority(PRIORITY_MAIN);
+  if (!hal_link_is_datagram()) {
+    uart_init();
+  } else if (!ethernet_init()) {
+    stop();
+  }
+  const struct clock_pace pace = {.period_us = FW_FAST_US, .most = CATCH_UP_MOST, .next_us = FW_FAST_US};
+  self.pace = pace;
+  clock_init(wish_hz != 0u ? wish_hz : INTERRUPT_HZ);
+  for (;;) {
+    hal_idle();
+  }
+}
