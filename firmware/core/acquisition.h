@@ -13,42 +13,42 @@
 #define ADC_COUNTS 65520 /* 16 x 4095 */
 
 struct channel {
-    const char *name;      /* at most 15 characters */
-    const char *unit;      /* of raw * scale, at most 7 characters */
-    enum protocol_kind kind;
-    float scale;           /* unit per count */
-    int32_t raw_min;       /* outside: broken wire or short */
-    int32_t raw_max;
-    uint8_t bits;          /* the count wraps at 2^bits; 0: never */
-    uint8_t average;       /* samples averaged for the link, 1..ACQUISITION_AVERAGE_MAX */
-    uint32_t frozen_us;    /* a noisy sensor that repeats exactly for so long is dead; 0 = may stand still */
+  const char *name; /* at most 15 characters */
+  const char *unit; /* of raw * scale, at most 7 characters */
+  enum protocol_kind kind;
+  float scale;     /* unit per count */
+  int32_t raw_min; /* outside: broken wire or short */
+  int32_t raw_max;
+  uint8_t bits;       /* the count wraps at 2^bits; 0: never */
+  uint8_t average;    /* samples averaged for the link, 1..ACQUISITION_AVERAGE_MAX */
+  uint32_t frozen_us; /* a noisy sensor that repeats exactly for so long is dead; 0 = may stand still */
 };
 
 struct channel_state {
-    int32_t raw;           /* last accepted */
-    uint32_t accepted_us;
-    uint32_t changed_us;
-    bool seen;             /* accepted, and not for ever ago */
-    bool refused;          /* the newest sample was fresh but not plausible */
-    uint8_t head;
-    uint8_t filled;
-    int32_t history[ACQUISITION_AVERAGE_MAX];
+  int32_t raw; /* last accepted */
+  uint32_t accepted_us;
+  uint32_t changed_us;
+  bool seen;    /* accepted, and not for ever ago */
+  bool refused; /* the newest sample was fresh but not plausible */
+  uint8_t head;
+  uint8_t filled;
+  int32_t history[ACQUISITION_AVERAGE_MAX];
 };
 
 enum position_kind {
-    POSITION_HALL_PAIR = 1, /* z = k (Uf^2 - Ur^2) + O, channels front and rear: gain[front] = k, offset[front] = O */
-    POSITION_COUNTS = 2     /* q = gain * (raw - offset) */
+  POSITION_HALL_PAIR = 1, /* z = k (Uf^2 - Ur^2) + O, channels front and rear: gain[front] = k, offset[front] = O */
+  POSITION_COUNTS = 2     /* q = gain * (raw - offset) */
 };
 
 struct position_config {
-    enum position_kind kind;
-    uint8_t channel;       /* front, or the only one */
-    uint8_t channel_rear;
-    float ratio;           /* actuator travel per sensor travel */
-    float min, max;        /* travel; outside by more than margin: fault */
-    float margin;
-    float step_max;        /* a larger jump between two fast samples is refused */
-    float gain_low, gain_high; /* calibrated gain outside: not a calibration of this device */
+  enum position_kind kind;
+  uint8_t channel; /* front, or the only one */
+  uint8_t channel_rear;
+  float ratio;    /* actuator travel per sensor travel */
+  float min, max; /* travel; outside by more than margin: fault */
+  float margin;
+  float step_max;            /* a larger jump between two fast samples is refused */
+  float gain_low, gain_high; /* calibrated gain outside: not a calibration of this device */
 };
 
 /* Take one sample; return true if it was accepted. */

@@ -5,15 +5,15 @@
 #define CURRENT_PI_H
 
 struct current_pi_config {
-    float resistance_ohm;
-    float inductance_H;
-    float bandwidth_rad_s;
-    float emf_V_per_velocity; /* equals force_per_ampere in SI */
+  float resistance_ohm;
+  float inductance_H;
+  float bandwidth_rad_s;
+  float emf_V_per_velocity; /* equals force_per_ampere in SI */
 };
 
 struct current_pi {
-    struct current_pi_config config;
-    float integral_V;
+  struct current_pi_config config;
+  float integral_V;
 };
 
 void current_pi_init(struct current_pi *pi, const struct current_pi_config *config);

@@ -11,26 +11,26 @@
 
 /* One consistent picture of the device, taken in the fast period that made a state frame due. */
 struct fw_snapshot {
-    uint32_t t_us;                         /* device time of the samples */
-    int32_t raw[FW_CHANNELS_MAX];          /* counts, averaged as the channel says */
-    float position[FW_ACTUATORS_MAX];      /* q of the local law */
-    float velocity[FW_ACTUATORS_MAX];      /* qd of the local law */
-    float force[FW_ACTUATORS_MAX];         /* from the measured current */
-    float current_A[FW_ACTUATORS_MAX];
-    float heat[FW_ACTUATORS_MAX];          /* thermal state, 1 = rating */
-    uint8_t fresh;                         /* bit per channel: accepted in this fast period */
-    uint8_t limited;                       /* bits of enum protocol_limited, and LIMITED_PASSIVITY */
+  uint32_t t_us;                    /* device time of the samples */
+  int32_t raw[FW_CHANNELS_MAX];     /* counts, averaged as the channel says */
+  float position[FW_ACTUATORS_MAX]; /* q of the local law */
+  float velocity[FW_ACTUATORS_MAX]; /* qd of the local law */
+  float force[FW_ACTUATORS_MAX];    /* from the measured current */
+  float current_A[FW_ACTUATORS_MAX];
+  float heat[FW_ACTUATORS_MAX]; /* thermal state, 1 = rating */
+  uint8_t fresh;                /* bit per channel: accepted in this fast period */
+  uint8_t limited;              /* bits of enum protocol_limited, and LIMITED_PASSIVITY */
 };
 
 /* Counted since start; wrap around. */
 struct fw_counters {
-    uint32_t fast_ticks;
-    uint32_t fast_late;      /* fast periods that came more than half a period late */
-    uint32_t fast_us_max;    /* longest run of fw_fast_isr() */
-    uint32_t main_overruns;  /* fw_main_isr() not finished when the next one was due */
-    uint32_t dropouts;       /* sensor samples missing or refused */
-    uint32_t spikes;         /* coil samples refused */
-    uint32_t limited;        /* fast periods in which a limit cut the force */
+  uint32_t fast_ticks;
+  uint32_t fast_late;     /* fast periods that came more than half a period late */
+  uint32_t fast_us_max;   /* longest run of fw_fast_isr() */
+  uint32_t main_overruns; /* fw_main_isr() not finished when the next one was due */
+  uint32_t dropouts;      /* sensor samples missing or refused */
+  uint32_t spikes;        /* coil samples refused */
+  uint32_t limited;       /* fast periods in which a limit cut the force */
 };
 
 void fw_init(const struct app *app);

@@ -12,22 +12,22 @@
 #define LIMITED_PASSIVITY 64u
 
 struct limits_config {
-    float force_max;       /* N or N m */
-    float slew_max;        /* N/s or N m/s */
-    float velocity_soft;   /* from here a force along the motion fades out ... */
-    float velocity_max;    /* ... and is zero */
-    float velocity_fault;  /* latched fault above this */
-    float tank_J;          /* energy the device may give before it has received any; 0 = no bound (it lifts loads) */
-    float tank_refill_W;   /* and the power it may give for ever */
-    struct thermal_config thermal;
+  float force_max;      /* N or N m */
+  float slew_max;       /* N/s or N m/s */
+  float velocity_soft;  /* from here a force along the motion fades out ... */
+  float velocity_max;   /* ... and is zero */
+  float velocity_fault; /* latched fault above this */
+  float tank_J;         /* energy the device may give before it has received any; 0 = no bound (it lifts loads) */
+  float tank_refill_W;  /* and the power it may give for ever */
+  struct thermal_config thermal;
 };
 
 struct limits {
-    struct limits_config config;
-    struct thermal thermal;
-    float tank_J;   /* left */
-    float force;    /* of the last period */
-    uint8_t limited; /* what cut the last force: bits of enum protocol_limited, and LIMITED_PASSIVITY */
+  struct limits_config config;
+  struct thermal thermal;
+  float tank_J;    /* left */
+  float force;     /* of the last period */
+  uint8_t limited; /* what cut the last force: bits of enum protocol_limited, and LIMITED_PASSIVITY */
 };
 
 void limits_init(struct limits *limits, const struct limits_config *config);

@@ -3,31 +3,26 @@
 
 #include "fwmath.h"
 
-bool setpoint_is_finite(const struct setpoint *setpoint)
-{
-    return fw_is_finite(setpoint->force) && fw_is_finite(setpoint->position) && fw_is_finite(setpoint->stiffness)
-           && fw_is_finite(setpoint->damping);
+bool setpoint_is_finite(const struct setpoint *setpoint) {
+  return fw_is_finite(setpoint->force) && fw_is_finite(setpoint->position) && fw_is_finite(setpoint->stiffness)
+         && fw_is_finite(setpoint->damping);
 }
 
-static bool is_nothing(float x)
-{
-    return !(x < 0.0f) && !(x > 0.0f);
+static bool is_nothing(float x) {
+  return !(x < 0.0f) && !(x > 0.0f);
 }
 
-bool setpoint_is_zero(const struct setpoint *setpoint)
-{
-    return is_nothing(setpoint->force) && is_nothing(setpoint->stiffness) && is_nothing(setpoint->damping);
+bool setpoint_is_zero(const struct setpoint *setpoint) {
+  return is_nothing(setpoint->force) && is_nothing(setpoint->stiffness) && is_nothing(setpoint->damping);
 }
 
-struct setpoint local_law_limit(const struct local_law_config *config, const struct setpoint *setpoint)
-{
-    struct setpoint limited = *setpoint;
-    limited.stiffness = fw_clamp(setpoint->stiffness, -config->stiffness_max, config->stiffness_max);
-    limited.damping = fw_clamp(setpoint->damping, 0.0f, config->damping_max);
-    return limited;
+struct setpoint local_law_limit(const struct local_law_config *config, const struct setpoint *setpoint) {
+  struct setpoint limited = *setpoint;
+  limited.stiffness = fw_clamp(setpoint->stiffness, -config->stiffness_max, config->stiffness_max);
+  limited.damping = fw_clamp(setpoint->damping, 0.0f, config->damping_max);
+  return limited;
 }
 
-float local_law_force(const struct setpoint *setpoint, float q, float qd)
-{
-    return setpoint->force - setpoint->stiffness * (q - setpoint->position) - setpoint->damping * qd;
+float local_law_force(const struct setpoint *setpoint, float q, float qd) {
+  return setpoint->force - setpoint->stiffness * (q - setpoint->position) - setpoint->damping * qd;
 }

@@ -10,15 +10,15 @@
 #include <stdbool.h>
 
 struct setpoint {
-    float force;     /* F0 */
-    float position;  /* q0 */
-    float stiffness; /* K */
-    float damping;   /* B */
+  float force;     /* F0 */
+  float position;  /* q0 */
+  float stiffness; /* K */
+  float damping;   /* B */
 };
 
 struct local_law_config {
-    float stiffness_max; /* |K| is cut to this: beyond it the loop would oscillate by itself */
-    float damping_max;   /* B is cut to 0..this: a negative B would feed energy in */
+  float stiffness_max; /* |K| is cut to this: beyond it the loop would oscillate by itself */
+  float damping_max;   /* B is cut to 0..this: a negative B would feed energy in */
 };
 
 /* True if all four numbers are finite. */

@@ -8,16 +8,16 @@
 #define THERMAL_H
 
 struct thermal_config {
-    float rated_A;     /* RMS over the window that the winding stands for ever */
-    float peak_A;      /* allowed while cool */
-    float window_s;
-    float derate_from; /* heat from which the allowed current falls, 0..1 */
+  float rated_A; /* RMS over the window that the winding stands for ever */
+  float peak_A;  /* allowed while cool */
+  float window_s;
+  float derate_from; /* heat from which the allowed current falls, 0..1 */
 };
 
 struct thermal {
-    struct thermal_config config;
-    float continuous_A;
-    float heat;    /* 1 = rating */
+  struct thermal_config config;
+  float continuous_A;
+  float heat; /* 1 = rating */
 };
 
 /* The winding's temperature at power-up is unknown: it starts at derate_from, as if it had just worked. */

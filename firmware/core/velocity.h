@@ -6,30 +6,30 @@
 #include <stdint.h>
 
 enum velocity_kind {
-    VELOCITY_COIL = 1,    /* v = gain * (u - offset) */
-    VELOCITY_TRACKING = 2 /* second-order observer on the position */
+  VELOCITY_COIL = 1,    /* v = gain * (u - offset) */
+  VELOCITY_TRACKING = 2 /* second-order observer on the position */
 };
 
 struct velocity_config {
-    enum velocity_kind kind;
-    uint8_t channel;        /* of the coil */
-    float ratio;            /* actuator velocity per coil velocity */
-    float bandwidth_rad_s;  /* observer; for a coil: below it the position decides, above it the coil */
-    float step_max;         /* a coil sample further than this from the last is a spike */
-    float disagree_max;     /* coil and position may differ so much for disagree_us */
-    uint32_t disagree_us;
+  enum velocity_kind kind;
+  uint8_t channel;       /* of the coil */
+  float ratio;           /* actuator velocity per coil velocity */
+  float bandwidth_rad_s; /* observer; for a coil: below it the position decides, above it the coil */
+  float step_max;        /* a coil sample further than this from the last is a spike */
+  float disagree_max;    /* coil and position may differ so much for disagree_us */
+  uint32_t disagree_us;
 };
 
 struct velocity {
-    struct velocity_config config;
-    float q_hat;
-    float qd;
-    float bias;             /* of the coil, learned */
-    float coil_last;
-    uint8_t spike_run;
-    bool started;
-    bool spike;             /* the last coil sample was refused */
-    uint32_t disagree_for_us;
+  struct velocity_config config;
+  float q_hat;
+  float qd;
+  float bias; /* of the coil, learned */
+  float coil_last;
+  uint8_t spike_run;
+  bool started;
+  bool spike; /* the last coil sample was refused */
+  uint32_t disagree_for_us;
 };
 
 void velocity_init(struct velocity *velocity, const struct velocity_config *config);

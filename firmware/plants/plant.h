@@ -11,11 +11,11 @@
 
 /* Opaque storage, so that a board can keep it static or in shared memory. */
 struct plant {
-    const struct plant_type *type;
-    union {
-        double align;
-        unsigned char bytes[PLANT_STATE_BYTES];
-    } state;
+  const struct plant_type *type;
+  union {
+    double align;
+    unsigned char bytes[PLANT_STATE_BYTES];
+  } state;
 };
 
 /* Return 0, or -1 if no plant belongs to this application. */
