@@ -26,7 +26,8 @@ def expected():
         for chain in ('n6', 'arm_n6') if task != 'mass_matrix' else ('n6',):
             ids |= {f'{task}.{chain}.{k}' for k in ('speedup', 'speedup_mujoco', 'difference', *(f'{e}_ns' for e in ENGINES))}
     for case in ('five_bar', 'hinge'):
-        ids |= {f'constrained.{case}.{k}' for k in ('speedup', 'speedup_static', 'ours_static_ns', 'loop_error_ratio', 'difference',
+        ids |= {f'constrained.{case}.{k}' for k in ('speedup', 'speedup_static', 'ours_static_ns', 'loop_error_ratio', 'loop_error_ratio_pinocchio',
+                                                   'loop_error_ratio_mujoco', 'difference',
                                                    *(f'{e}_ns' for e in ENGINES), *(f'{e}_loop_error' for e in ENGINES))}
     ids |= {'E4.inverse.n6.generation_s', 'E4.forward.n6.generation_s', 'E4.forward.n6.compile_s', 'E4.first_start.n6_s',
             'E4.second_start.n6_s', 'E6.chain6.inverse', 'E6.chain6.forward', 'E6.lid_hinge.forward'}

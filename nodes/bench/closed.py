@@ -5,8 +5,9 @@ import numpy as np
 from mbs_core.runtime import compile_model
 from mbs_haptics.bench import models, ours, timing
 
-# name: (mechanism, loops that are welds in the peers, seconds simulated)
-CASES = {'five_bar': (models.five_bar, (), 1.0), 'hinge': (models.hinge, models.WELDED, 0.1)}
+# name: (mechanism, loops that are welds in the peers, joint springs)
+CASES = {'five_bar': (models.five_bar, (), {}), 'hinge': (models.hinge, models.WELDED, models.SPRINGS)}
+SECONDS = 5.0
 STEP = 1e-3
 GAINS = (0.0, 20.0, 100.0, 400.0)       # 1/s: Pinocchio's stabilisation is given the best of these
 
@@ -15,7 +16,7 @@ def measure(figures, rounds, say, quick=False):
     """Add the figures of every closed mechanism."""
     from mbs_haptics.bench import pinocchio_peer
     from mbs_haptics.bench.mujoco_peer import MujocoPeer
-    for name, (make, welded, seconds) in CASES.items():
+    for name, (make, welded, springs) in CASES.items():
         say(f'closed mechanism: {name}')
         mechanism = make()
         model = compile_model(mechanism)
@@ -23,14 +24,15 @@ def measure(figures, rounds, say, quick=False):
         s.assemble()
         q, v = s.q.copy(), s.v.copy()
         mechanism.positions[:] = q              # the peers weld at the closed pose
-        peer, other = pinocchio_peer.PinocchioPeer(mechanism, welded), MujocoPeer(mechanism, welded, STEP)
+        peer = pinocchio_peer.PinocchioPeer(mechanism, welded, springs)
+        other = MujocoPeer(mechanism, welded, springs, STEP)
         other.set(q, v)
         difference = _difference(s, peer, q, v)
-        t = timing.interleaved({'ours': ours.stepping(s, STEP), 'static': ours.looped(model.unit, 'forward', q=q, v=v, par=ours.parameters(model)),
-                                'pinocchio': peer.closed(q, v, 0.0 * v), 'empty': pinocchio_peer.empty_closed(),
-                                'mujoco': other.closed()}, rounds)
+        static = ours.looped(model.unit, 'forward', q=q, v=v, par=ours.parameters(model))
+        t = timing.interleaved({'ours': ours.stepping(s, STEP), 'static': static, 'pinocchio': peer.closed(q, v),
+                                'empty': pinocchio_peer.empty_closed(), 'mujoco': other.closed()}, rounds)
         t['pinocchio'] = max(t['pinocchio'] - t['empty'], 1e-9)
-        steps = round((seconds if not quick else 0.05) / STEP)
+        steps = round((SECONDS if not quick else 0.05) / STEP)
         errors = _errors(model, peer, other, q, v, steps)
         _add(figures, f'constrained.{name}', t, errors, difference, steps)
 
@@ -66,9 +68,15 @@ def _add(figures, path, t, errors, difference, steps):
     figures.add(f'{path}.mujoco_ns', 1e9 * t['mujoco'], 'ns', note='mj_forward in a native loop, equality constraints')
     peers = min(t['pinocchio'], t['mujoco'])
     figures.add(f'{path}.speedup', peers / t['ours'], 'x', '>=14', 'the faster of Pinocchio and MuJoCo / ours')
-    figures.add(f'{path}.speedup_static', peers / t['static'], 'x', note='the same against one evaluation at a fixed state, as the peers are timed')
+    figures.add(f'{path}.speedup_static', peers / t['static'], 'x', note='against one evaluation at a fixed state, as the peers are timed')
     for name, error in errors.items():
-        figures.add(f'{path}.{name}_loop_error', error, 'm', note=f'largest gap in {steps} steps of RK4 at 1 ms')
-    best = min(errors['pinocchio'], errors['mujoco'])
-    figures.add(f'{path}.loop_error_ratio', best / max(errors['ours'], 1e-17), 'x', '>=1e6', 'the better of the peers / ours')
+        note = f'largest gap in {steps} steps of RK4 at 1 ms'
+        if name == 'pinocchio':
+            note += f', with the best of the stabilisation gains {", ".join(map(str, GAINS))} 1/s'
+        figures.add(f'{path}.{name}_loop_error', error, 'm', note=note)
+    mine = max(errors['ours'], 1e-17)
+    for name in ('pinocchio', 'mujoco'):
+        figures.add(f'{path}.loop_error_ratio_{name}', errors[name] / mine, 'x', note=f'{name} / ours')
+    best = min(('pinocchio', 'mujoco'), key=errors.get)
+    figures.add(f'{path}.loop_error_ratio', errors[best] / mine, 'x', '>=1e6', f'the better of the peers, {best} / ours')
     figures.add(f'{path}.difference', difference, '1', '<1e-4', 'accelerations against Pinocchio, whose proximal term softens its loops')

@@ -21,8 +21,8 @@ _POSITION = ('mj_kinematics', 'mj_comPos')
 class MujocoPeer:
     """The MuJoCo model of a mechanism of hinges and slides, with planar point loops."""
 
-    def __init__(self, m, welded=(), step=1e-3):
-        self.m, self.value = m, Numbers(m)
+    def __init__(self, m, welded=(), springs=None, step=1e-3):
+        self.m, self.value, self.springs = m, Numbers(m), springs or {}
         spec = mujoco.MjSpec()
         spec.option.gravity = self.value.array(m.gravity)
         spec.option.timestep = step
@@ -50,7 +50,10 @@ class MujocoPeer:
         value = self.value
         part = parent.add_body(name=body.name, pos=value.array(body.mount.offset))
         kind = mujoco.mjtJoint.mjJNT_HINGE if body.joint.kind == 'revolute' else mujoco.mjtJoint.mjJNT_SLIDE
-        part.add_joint(name=body.name, type=kind, axis=np.array(body.joint.axis, float))
+        rate, rest = self.springs.get(body.name, (0.0, 0.0))
+        joint = part.add_joint(name=body.name, type=kind, axis=np.array(body.joint.axis, float), springref=rest)
+        if rate:
+            joint.stiffness = _as_field(joint.stiffness, rate)
         xx, yy, zz, xy, xz, yz = value.array(body.inertia)
         if xx == yy == 0.0:                             # a planar body: MuJoCo wants a real one; this one moves alike
             xx = yy = 0.6 * zz
@@ -140,3 +143,12 @@ def _both(*runs):
         for one in runs:
             one(n)
     return run
+
+
+def _as_field(old, value):
+    """Return the value in the form of the field: MuJoCo 4 keeps polynomial stiffnesses, earlier versions one number."""
+    if np.ndim(old) == 0:
+        return value
+    new = np.zeros(np.shape(old))
+    new[0] = value
+    return new

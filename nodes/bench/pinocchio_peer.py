@@ -35,7 +35,7 @@ class Numbers:
 class PinocchioPeer:
     """The Pinocchio model of a mechanism of hinges and slides along coordinate axes, with planar point loops."""
 
-    def __init__(self, m, welded=()):
+    def __init__(self, m, welded=(), springs=None):
         self.m, value = m, Numbers(m)
         self.model = pin.Model()
         self.model.gravity.linear = value.array(m.gravity)
@@ -56,6 +56,7 @@ class PinocchioPeer:
             self.joint[body] = joint
             self._v.append(body.coordinate.index)
             todo += children.get(body, [])[::-1]
+        self.springs = [(self.model.joints[self.model.getJointId(n)].idx_v, *k) for n, k in (springs or {}).items()]
         self.data = self.model.createData()
         if not self.model.check(self.data):
             raise AssertionError('the Pinocchio model is inconsistent')
@@ -120,9 +121,17 @@ class PinocchioPeer:
         out[np.ix_(self._v, self._v)] = np.triu(theirs) + np.triu(theirs, 1).T
         return out
 
-    def closed(self, q, v, tau):
+    def closed(self, q, v):
         """Return run(n) of n Python calls of constraintDynamics; take `empty_closed` off."""
-        return _constrained(self.model, self.data, self.order(q), self.order(v), self.order(tau), self.loops)
+        q = self.order(q)
+        return _constrained(self.model, self.data, q, self.order(v), self.effort(q), self.loops)
+
+    def effort(self, q):
+        """Return the efforts of the joint springs, in Pinocchio's order."""
+        tau = np.zeros(self.model.nv)
+        for k, rate, rest in self.springs:
+            tau[k] -= rate * (q[k] - rest)
+        return tau
 
     # -- loops -----------------------------------------------------------------------------------
     def stabilise(self, gain):
@@ -134,7 +143,7 @@ class PinocchioPeer:
         """Return the accelerations of the closed mechanism, all in Pinocchio's order."""
         if constraints is None:
             constraints = _prepared(self.model, self.data, self.loops)
-        return pin.constraintDynamics(self.model, self.data, q, v, np.zeros(self.model.nv), *constraints).copy()
+        return pin.constraintDynamics(self.model, self.data, q, v, self.effort(q), *constraints).copy()
 
     def gap(self, q) -> float:
         """Return the largest distance of two points that should coincide."""
