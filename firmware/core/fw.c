@@ -59,6 +59,19 @@ void fw_read(struct fw_snapshot *snapshot) {
   hal_irq_restore(saved);
 }
 
+void fw_view(unsigned actuator, struct fw_view *view) {
+  const struct actuator_state *state = &fw.actuators[actuator];
+  view->q = state->q;
+  view->qd = state->qd;
+  view->force = state->limits.force;
+  view->current_A = state->current_A;
+  view->duty = state->duty;
+  view->heat = state->limits.thermal.heat;
+  view->allowed_A = thermal_limit_A(&state->limits.thermal);
+  view->tank_J = state->limits.tank_J;
+  view->limited = state->limits.limited;
+}
+
 static bool is_calibrated(void) {
   unsigned i;
   if (!hal_calibration(&fw.calibration)) {

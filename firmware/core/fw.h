@@ -22,6 +22,18 @@ struct fw_snapshot {
   uint8_t limited;              /* bits of enum protocol_limited, and LIMITED_PASSIVITY */
 };
 
+/* One actuator as the fast loop sees it, for tests and for a debugger: call it between fast periods. */
+struct fw_view {
+  float q, qd;
+  float force;     /* asked of the current loop, after all limits */
+  float current_A; /* measured */
+  float duty;
+  float heat;      /* 1 = rating */
+  float allowed_A; /* by the thermal model, now */
+  float tank_J;
+  uint8_t limited;
+};
+
 /* Counted since start; wrap around. */
 struct fw_counters {
   uint32_t fast_ticks;
@@ -48,5 +60,6 @@ struct safety *fw_safety(void);
 void fw_read(struct fw_snapshot *snapshot); /* consistent, from any priority */
 const struct fw_counters *fw_counters(void);
 const struct app *fw_app(void);
+void fw_view(unsigned actuator, struct fw_view *view);
 
 #endif

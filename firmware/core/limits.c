@@ -65,7 +65,8 @@ float limits_apply(struct limits *limits, float force, float gain, float qd, flo
   wanted =
       cut(limits, wanted, thermal_limit_A(&limits->thermal) * force_per_ampere, (unsigned)PROTOCOL_LIMITED_THERMAL);
   wanted = limits->force + cut(limits, wanted - limits->force, step, (unsigned)PROTOCOL_LIMITED_SLEW);
-  limits->force = cut(limits, wanted, config->force_max, (unsigned)PROTOCOL_LIMITED_CLAMP);
+  /* The gain scales the clamp too, or a host that asks for ten times too much would cut the ramp to a tenth. */
+  limits->force = cut(limits, wanted, config->force_max * gain, (unsigned)PROTOCOL_LIMITED_CLAMP);
   return limits->force;
 }
 
