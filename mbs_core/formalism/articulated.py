@@ -15,12 +15,12 @@ def forward_dynamics(tree, known, tau, gravity):
 
     known: {coordinate: acceleration} of driven joints; tau: {coordinate: effort} on all joints.
     """
-    bias = ne.net_wrenches(tree, ne.motions(tree, known, True, gravity))
-    articulated = {body: _rigid(i) for body, i in tree.inertia.items()}
-    wrench, gain = dict(bias), {}
+    wrench, gain, carried = ne.outward(tree, known, gravity), {}, {}
     for link in reversed(tree.links):
         body = link.body
-        a, h, m = articulated[body]
+        a, h, m = _rigid(tree.inertia[body])
+        for a0, h0, m0 in carried.pop(body, ()):
+            a, h, m = ve.symmetric_sum(a, a0), ve.matadd(h, h0), ve.symmetric_sum(m, m0)
         force, moment = wrench[body]
         free = [c for c in body.coordinates if c not in known]
         if free:
@@ -33,8 +33,7 @@ def forward_dynamics(tree, known, tau, gravity):
             a, h, m = f.up_tensor(a), f.up_tensor(h, False), f.up_tensor(m)
             force, moment = f.up(force), f.up(moment)
         a, h = _shift(a, h, m, link.arm)
-        a0, h0, m0 = articulated[up]
-        articulated[up] = ve.symmetric_sum(a0, a), ve.matadd(h0, h), ve.symmetric_sum(m0, m)
+        carried.setdefault(up, []).append((a, h, m))
         f0, n0 = wrench[up]
         wrench[up] = ve.add(f0, force), ve.add(n0, ve.add(moment, ve.cross(link.arm, force)))
     return _outward(tree, known, gain)

@@ -6,7 +6,7 @@ from mbs_core.formalism.inertia import shifted
 
 def composites(tree) -> dict:
     """Return {body: (mass, first moment, pseudo-inertia)} of the body and all it carries, in its computing frame."""
-    total = dict(tree.inertia)
+    total = {link.body: tree.inertia[link.body] for link in tree.links}
     for link in reversed(tree.links):
         up = link.parent.body
         if up.parent is None:
@@ -86,7 +86,8 @@ def ground_screws(tree):
     ground = kin.m.ground
     for link in tree.links:
         lift = kin.frame_in(link.frame, kin.link(ground).frame)
-        _, place = kin.relative(link.body, ground)
+        attitude, place = kin.relative(link.body, ground)
+        place = ve.add(place, ve.matvec(attitude, tree.origins.get(link.body, ve.ZERO)))
         axes = {c: (kind, axis) for c, kind, axis, _ in kin.columns(link.body, link.parent.body)}
         carrier = kin.frame_in(link.parent.frame, kin.link(ground).frame)
         for c, force, moment in unit_wrenches(link, total[link.body]):

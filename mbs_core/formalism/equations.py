@@ -43,7 +43,7 @@ class Equations:
         """Return the tree with regrouped or plain inertias."""
         if grouped not in self._trees:
             moments = regrouped_moments(self.m) if grouped else own_moments(self.m)
-            self._trees[grouped] = ne.make_tree(self.m, moments, self.wrenches)
+            self._trees[grouped] = ne.make_tree(self.m, moments, self.wrenches, moved=grouped)
         return self._trees[grouped]
 
     # -- trees -----------------------------------------------------------------------------------
@@ -233,8 +233,7 @@ class Equations:
         """Joint reactions of the bodies asked for: 'reaction', from the motion and the multipliers."""
         m = self.m
         tree = ne.make_tree(m, own_moments(m), all_wrenches(m, self.wrenches, self._loop_wrenches()))
-        motion = ne.motions(tree, {c: c.vd for c in m.coordinates}, True, m.gravity)
-        _, totals = ne.backward(tree, ne.net_wrenches(tree, motion))
+        _, totals = ne.backward(tree, ne.outward(tree, {c: c.vd for c in m.coordinates}, m.gravity))
         stores = []
         for body in asked:
             force, moment = totals[body]

@@ -93,6 +93,11 @@ def _moved(given, offset, rotation):
     return Moments(given.mass, ve.add(b, ve.scale(given.mass, offset)), shifted(given.mass, b, e, offset))
 
 
+def seen_from(m, point):
+    """Return moments about another point of the same frame."""
+    return _moved(m, ve.scale(-1.0, point), ve.EYE)
+
+
 def shifted(mass, first, second, arm):
     """Return the pseudo-inertia about a point from which the old origin is at `arm`."""
     w = ve.add(first, ve.scale(0.5 * mass if not ve.is_number(mass, 0.0) else 0.0, arm))

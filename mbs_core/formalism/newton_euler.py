@@ -4,9 +4,10 @@ The acceleration of a point at arm r from a body's origin is a + beta r with bet
 moment of a body about its origin is b x a + axial(beta E) with the pseudo-inertia E: the shortest known form.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mbs_core.formalism import vectors as ve
+from mbs_core.formalism.inertia import seen_from
 from mbs_core.symbolic.expr import Expr
 
 
@@ -27,7 +28,8 @@ class Tree:
 
     kinematics: object
     links: list               # without the ground, carriers first
-    inertia: dict             # body: (mass, first moment, pseudo-inertia) in its computing frame
+    inertia: dict             # body: (mass, first moment, pseudo-inertia) about its origin in its computing frame
+    origins: dict             # body: its origin of calculation in its own frame (see `calculation_origins`)
     wrenches: dict = field(default_factory=dict)    # body: (force, moment about its origin) in its computing frame
     equations: list = field(default_factory=list)   # every recursive component written, for the dead-equation figure
 
@@ -37,22 +39,79 @@ class Tree:
         return vector
 
 
-def make_tree(mechanism, moments, wrenches=None) -> Tree:
-    """Return the tree of a mechanism with the given {body: Moments}."""
+def make_tree(mechanism, moments, wrenches=None, moved=False) -> Tree:
+    """Return the tree of a mechanism with the given {body: Moments}; with `moved` about the origins of calculation."""
     kin = mechanism.kinematics
     bodies = [b for b in mechanism.bodies.values() if b.parent is not None]
     links = sorted((kin.link(b) for b in bodies), key=lambda link: (link.depth, link.body.order))
-    inertia = {}
+    origins = calculation_origins(links) if moved else {}
+    if moved:
+        new = {}
+        for link in links:
+            new[link.body] = replace(link, arm=_arm(link, origins), parent=new.get(link.parent.body, link.parent))
+        links = list(new.values())
+        moments = {b: m if ve.all_zero(origins.get(b, ve.ZERO)) else seen_from(m, origins[b]) for b, m in moments.items()}
+        wrenches = {b: (f, ve.sub(n, ve.cross(ve.matvec(kin.link(b).attitude, origins[b]), f)))
+                    for b, (f, n) in (wrenches or {}).items()}
+    return Tree(kin, links, Inertias(kin, moments), origins, wrenches or {})
+
+
+def calculation_origins(links) -> dict:
+    """Return {body: point of its frame} about which the recursions write it.
+
+    Any point of a hinge's axis will do as the body's origin. It is taken so that the arm from the carrier's origin has
+    no component along the axis (and for a slide so that only the sliding is left): one product less in every place.
+    """
+    out = {link.parent.body: ve.ZERO for link in links if link.parent.body.parent is None}
     for link in links:
-        m = moments[link.body]
-        inertia[link.body] = (m.mass, ve.matvec(link.attitude, m.first), ve.rotate_tensor(link.attitude, m.second))
-    return Tree(kin, links, inertia, wrenches or {})
+        body, kind = link.body, link.body.joint.kind
+        offset = ve.sub(body.mount.offset, out[body.parent])
+        turned = ve.matvec(ve.transpose(body.mount.rotation), offset)      # in the joint's axes before it moves
+        if kind == 'revolute':
+            out[body] = ve.scale(-ve.dot(turned, body.joint.axis), body.joint.axis)
+        elif kind in ('prismatic', 'fixed'):
+            out[body] = ve.scale(-1.0, turned)
+        else:
+            out[body] = ve.ZERO
+    return out
 
 
-def motions(tree: Tree, accelerations, moving=True, gravity=None) -> dict:
-    """Return {body: Motion}; `accelerations` maps coordinates to vd (missing ones are zero)."""
+def _arm(link, origins):
+    """Return the arm between origins of calculation, in the carrier's computing frame."""
+    body, kind = link.body, link.body.joint.kind
+    if kind in ('prismatic', 'fixed'):
+        return ve.scale(body.q, link.axis) if kind == 'prismatic' else ve.ZERO
+    offset = ve.sub(body.mount.offset, origins[body.parent])
+    axis = ve.matvec(body.mount.rotation, origins[body])
+    total = list(ve.add(offset, axis))
+    along = ve.unit_axis(ve.matvec(body.mount.rotation, body.joint.axis))
+    if along and kind == 'revolute':
+        total[along[0]] = 0.0                                  # exactly, not as a difference
+    return ve.matvec(link.parent.attitude, tuple(total))
+
+
+class Inertias(dict):
+    """{body: (mass, first moment, pseudo-inertia)} in computing frames, each written when it is first asked for."""
+
+    def __init__(self, kinematics, moments):
+        super().__init__()
+        self.kinematics, self.moments = kinematics, moments
+
+    def __missing__(self, body):
+        m, attitude = self.moments[body], self.kinematics.link(body).attitude
+        self[body] = (m.mass, ve.matvec(attitude, m.first), ve.rotate_tensor(attitude, m.second))
+        return self[body]
+
+
+def outward(tree: Tree, accelerations, gravity) -> dict:
+    """Return {body: inertial wrench minus external wrench}; `accelerations` maps coordinates to vd (missing: zero).
+
+    Each wrench is written right after its body's motion: the order is kept to the machine code, and few values have to
+    be kept in registers this way.
+    """
     ground = tree.kinematics.m.ground
-    out = {ground: make_motion(ve.ZERO, ve.ZERO, ve.scale(-1.0, gravity) if gravity else ve.ZERO)}
+    out = {ground: make_motion(ve.ZERO, ve.ZERO, ve.scale(-1.0, gravity))}
+    wrenches = {}
     for link in tree.links:
         body, up = link.body, out[link.parent.body]
         a = ve.add(up.a, ve.matvec(up.beta, link.arm))
@@ -60,24 +119,20 @@ def motions(tree: Tree, accelerations, moving=True, gravity=None) -> dict:
         fresh = link.frame is not link.parent.frame
         if kind == 'prismatic':
             c = body.coordinate
-            if moving:
-                a = ve.add(a, ve.scale(2.0 * c.v, ve.cross(w, link.axis)))
-            if (vd := accelerations.get(c, 0.0)) is not None:
-                a = ve.add(a, ve.scale(vd, link.axis))
+            a = ve.add(a, ve.scale(2.0 * c.v, ve.cross(w, link.axis)))
+            a = ve.add(a, ve.scale(accelerations.get(c, 0.0), link.axis))
         if fresh:
             a, w, alpha = link.frame.down(a), link.frame.down(w), link.frame.down(alpha)
         if kind == 'revolute':
             c = body.coordinate
-            if moving:
-                turn = ve.scale(c.v, link.own_axis)
-                alpha = ve.add(alpha, ve.cross(w, turn))
-                w = ve.add(w, turn)
+            turn = ve.scale(c.v, link.own_axis)
+            alpha = ve.add(alpha, ve.cross(w, turn))
+            w = ve.add(w, turn)
             alpha = ve.add(alpha, ve.scale(accelerations.get(c, 0.0), link.own_axis))
         elif kind == 'spherical':
-            if moving:
-                turn = tuple(c.v for c in body.coordinates)
-                alpha = ve.add(alpha, ve.cross(w, turn))
-                w = ve.add(w, turn)
+            turn = tuple(c.v for c in body.coordinates)
+            alpha = ve.add(alpha, ve.cross(w, turn))
+            w = ve.add(w, turn)
             alpha = ve.add(alpha, tuple(accelerations.get(c, 0.0) for c in body.coordinates))
         tree.note(w), tree.note(alpha), tree.note(a)
         if not fresh and w is up.w and alpha is up.alpha:
@@ -86,7 +141,12 @@ def motions(tree: Tree, accelerations, moving=True, gravity=None) -> dict:
             out[body] = make_motion(w, alpha, a)
             for row in out[body].beta:
                 tree.note(row)
-    return out
+        force, moment = inertial_wrench(tree.inertia[body], out[body])
+        if body in tree.wrenches:
+            f, n = tree.wrenches[body]
+            force, moment = ve.sub(force, f), ve.sub(moment, n)
+        wrenches[body] = force, moment
+    return wrenches
 
 
 def make_motion(w, alpha, a) -> Motion:
@@ -145,18 +205,6 @@ def backward(tree: Tree, wrench: dict):
     return effort, total
 
 
-def net_wrenches(tree: Tree, motion: dict) -> dict:
-    """Return {body: inertial wrench minus external wrench}."""
-    out = {}
-    for link in tree.links:
-        force, moment = inertial_wrench(tree.inertia[link.body], motion[link.body])
-        if link.body in tree.wrenches:
-            f, n = tree.wrenches[link.body]
-            force, moment = ve.sub(force, f), ve.sub(moment, n)
-        out[link.body] = force, moment
-    return out
-
-
-def inverse_dynamics(tree: Tree, accelerations, gravity, moving=True) -> dict:
+def inverse_dynamics(tree: Tree, accelerations, gravity) -> dict:
     """Return {coordinate: Q} of 001 eq. 2, the external wrenches of the tree included."""
-    return backward(tree, net_wrenches(tree, motions(tree, accelerations, moving, gravity)))[0]
+    return backward(tree, outward(tree, accelerations, gravity))[0]

@@ -99,8 +99,7 @@ def _recursive(m, tree, shape, known, efforts, count):
 
 def _kane(m, tree, shape, known, efforts, count):
     tree.equations = []
-    motion = ne.motions(tree, known, True, m.gravity)
-    wrench = ne.net_wrenches(tree, motion)
+    wrench = ne.outward(tree, known, m.gravity)
     partial = {m.ground: [(ve.ZERO, ve.ZERO)] * count}
     mass, bias = {}, [0.0] * count
     for link in tree.links:

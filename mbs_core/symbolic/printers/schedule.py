@@ -13,6 +13,7 @@ from mbs_core.symbolic.expr import Expr
 CHUNK = 600          # operations; longer ones run no faster (1 %), and 1000 compile in 1.5 times the time
 _INLINE = frozenset(('neg', 'lt', 'le'))            # made where they are used, never carried between chunks
 _LEAF = frozenset(('const', 'sym'))
+LIGHT = 12           # operations in a term that is moved to its first use
 _TRIG = frozenset(('sin', 'cos'))
 
 
@@ -109,7 +110,40 @@ def _reachable(function, layout, hoisted):
             todo.extend(e.args)
     rest = [e for e in seen if e.op not in _LEAF and e.op not in _INLINE and e not in leaves]
     rest.sort(key=lambda e: e.id)
-    return leaves, rest
+    return leaves, _sink(rest, leaves)
+
+
+def _sink(nodes, leaves):
+    """Move short terms of leaves, sines and cosines (a rotated arm, say) to just before their first use.
+
+    The formalism makes them long before; computed there they would only fill registers.
+    """
+    size = {}
+    for e in nodes:
+        if e.op in _TRIG or e.op in ('call', 'result'):
+            continue
+        total = 1
+        for a in operands(e):
+            if a in leaves or a.op in _LEAF or a.op in _TRIG:
+                continue
+            total += size.get(a, LIGHT)
+        if total < LIGHT:
+            size[e] = total
+    wanted = {a for e in nodes for a in operands(e)}
+    order, done = [], set()
+
+    def emit(e):
+        if e in done:
+            return
+        done.add(e)
+        for a in operands(e):
+            if a in size:
+                emit(a)
+        order.append(e)
+    for e in nodes:
+        if e not in size or e not in wanted:
+            emit(e)
+    return order
 
 
 def _carry(chunks, pairs, results, late):
