@@ -1,16 +1,20 @@
 """Integrators, states, equilibrium, linear models and modes against closed forms and against each other."""
 
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles import Oracle
-from random_mechanisms import five_bar, four_bar, wishbone
 
 from mbs_core.description import Mechanism, contact, damper, effort, free, prismatic, spring
 from mbs_core.errors import MbsError
 from mbs_core.mechanisms import build
 from mbs_core.runtime import adaptive, compile_model, equilibrium, linearise, modes, simulate
+
+sys.path.insert(0, str(Path(__file__).parent))       # pytest's importlib mode does not find neighbours
+from oracles import Oracle
+from random_mechanisms import five_bar, four_bar, wishbone
 
 G = 9.81
 

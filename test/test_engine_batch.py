@@ -1,16 +1,20 @@
 """Batches: lanes and threads change nothing against single states."""
 
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles import agreement
-from random_mechanisms import five_bar, four_bar, random_positions, random_tree, wishbone
 
 from mbs_core.errors import MbsError
 from mbs_core.mechanisms import build
 from mbs_core.runtime import compile_model
 from mbs_core.runtime.batch import Batch
+
+sys.path.insert(0, str(Path(__file__).parent))       # pytest's importlib mode does not find neighbours
+from oracles import agreement
+from random_mechanisms import five_bar, four_bar, random_positions, random_tree, wishbone
 
 
 @pytest.mark.parametrize('what', ['forward', 'inverse', 'bias'])

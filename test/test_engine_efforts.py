@@ -1,12 +1,17 @@
 """Efforts in closed mechanisms (E3): driven joints and their power, reactions, multipliers."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
-from oracles import Oracle, agreement
-from random_mechanisms import five_bar, four_bar, random_positions, random_tree
 
 from mbs_core.description import Mechanism, damper, prismatic, revolute, spring
 from mbs_core.runtime import compile_model
+
+sys.path.insert(0, str(Path(__file__).parent))       # pytest's importlib mode does not find neighbours
+from oracles import Oracle, agreement
+from random_mechanisms import five_bar, four_bar, random_positions, random_tree
 
 
 # -- driven joints -------------------------------------------------------------------------------------

@@ -2,17 +2,21 @@
 
 import ctypes
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles import Oracle
-from random_mechanisms import random_tree
 
 from mbs_core.description import (Mechanism, contact, damper, effort, felt, free, friction, link, lugre, prismatic,
                                   spring)
 from mbs_core.runtime import compile_model, simulate
 from mbs_core.runtime.library import register_external
 from mbs_core.symbolic import call
+
+sys.path.insert(0, str(Path(__file__).parent))       # pytest's importlib mode does not find neighbours
+from oracles import Oracle
+from random_mechanisms import random_tree
 
 G = 9.81
 

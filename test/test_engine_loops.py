@@ -1,15 +1,20 @@
 """Closed loops (E2, E10): accelerations against Pinocchio, residuals, reduced form, partitions, loops that say too much."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
-from oracles import Oracle, agreement
-from random_mechanisms import five_bar, four_bar, random_closed, ring, rssr, slider_crank, wishbone
 
 from mbs_core.description import Mechanism, damper, prismatic, revolute, spring
 from mbs_core.errors import MbsError
 from mbs_core.formalism import multipliers
 from mbs_core.mechanisms import build
 from mbs_core.runtime import compile_model
+
+sys.path.insert(0, str(Path(__file__).parent))       # pytest's importlib mode does not find neighbours
+from oracles import Oracle, agreement
+from random_mechanisms import five_bar, four_bar, random_closed, ring, rssr, slider_crank, wishbone
 
 CLOSED = {'four_bar': four_bar, 'five_bar': five_bar, 'slider_crank': slider_crank, 'rssr': rssr, 'wishbone': wishbone,
           'ring_revolute': lambda: ring('revolute'), 'ring_solid': lambda: ring('solid')}
