@@ -200,6 +200,10 @@ class Formula:
 
     def __init__(self, mechanism, name, expression):
         self.m, self.name, self.expression = mechanism, name, expression
+        for e in needed([expression]):
+            if e.op == 'sym' and e.data[1] not in ('q', 'par'):
+                raise MbsError(f"constraint '{name}' holds '{e.data[0]}': it may hold coordinates and parameters only; "
+                               'drive a coordinate to impose a motion')
         if not formula_coordinates(mechanism, expression):
             raise MbsError(f"constraint '{name}' holds no coordinate of '{mechanism.name}': it can't be imposed")
 

@@ -5,9 +5,11 @@ unknown accelerations, with the articulated inertia [[A, H], [H', M]] (moment an
 acceleration). Joints whose acceleration is known count as rigid here.
 """
 
+from mbs_core.errors import MbsError
 from mbs_core.formalism import newton_euler as ne
 from mbs_core.formalism import vectors as ve
-from mbs_core.formalism.linear import ldl
+from mbs_core.formalism.linear import Singular, ldl
+from mbs_core.symbolic.expr import is_zero
 
 
 def forward_dynamics(tree, known, tau, gravity):
@@ -39,6 +41,14 @@ def forward_dynamics(tree, known, tau, gravity):
     return _outward(tree, known, gain)
 
 
+def no_inertia(c) -> MbsError:
+    """Return the refusal of a coordinate that moves nothing."""
+    if c.body is None:
+        return MbsError(f"coordinate '{c.name}' carries no body and no loop determines it: add the loop, or remove it")
+    return MbsError(f"joint '{c.name}' of mechanism '{c.body.mechanism.name}' moves no inertia: give body '{c.body.name}' (or what "
+                    'it carries) mass or inertia about that axis, or drive it')
+
+
 def _rigid(inertia):
     mass, b, e = inertia
     i = ve.mirror(e[1][1] + e[2][2], e[0][0] + e[2][2], e[0][0] + e[1][1], -e[0][1], -e[0][2], -e[1][2])
@@ -58,6 +68,8 @@ def _release(link, a, h, m, force, moment, tau):
     else:
         ua, ul = ve.matvec(h, axis), ve.matvec(m, axis)
         d, u = ve.dot(axis, ul), tau.get(c, 0.0) - ve.dot(axis, force)
+    if is_zero(d):
+        raise no_inertia(c)
     inverse = 1.0 / d
     ka, kl = ve.scale(inverse, ua), ve.scale(inverse, ul)
     rate = inverse * u
@@ -88,7 +100,10 @@ def _release(link, a, h, m, force, moment, tau):
 def _release_ball(link, a, h, m, force, moment, tau):
     cs = link.body.coordinates
     u = [tau.get(c, 0.0) - n for c, n in zip(cs, moment)]
-    solve = ldl([list(r) for r in a])
+    try:
+        solve = ldl([list(r) for r in a])
+    except Singular as e:
+        raise no_inertia(cs[e.index]) from None
     rates = solve(u)
     columns = ve.transpose([solve(list(col)) for col in ve.transpose(h)])     # A^-1 H
     m = ve.mirror(*(m[i][j] - sum(h[k][i] * columns[k][j] for k in range(3)) for i, j in ve.SIX))

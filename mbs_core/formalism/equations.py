@@ -10,12 +10,13 @@ from mbs_core.formalism import vectors as ve
 from mbs_core.formalism.forces import all_wrenches, generalized_forces
 from mbs_core.formalism.inertia import own_moments, regrouped_moments
 from mbs_core.formalism.kinematics import quaternion_rate
-from mbs_core.symbolic import absolute, maximum, minimum, sqrt, substitute
+from mbs_core.symbolic import absolute, maximum, minimum, needed, sqrt, substitute
 from mbs_core.symbolic.analysis import cost, removal
 from mbs_core.symbolic.expr import Expr, is_zero
 
 RESIDUAL, QUALITY, PARTITION, ITERATIONS, SWITCHES, STATUS = range(6)
 INFO = 8                                       # size of the array 'info'
+LATE = ('vd', 'eff', 'lam', 'reaction')        # results: for outputs only
 SMALL_TREE = 12                                # up to here the mass matrix may beat articulated bodies
 
 
@@ -38,6 +39,22 @@ class Equations:
         for name, (_, _, rate) in m.states.items():
             if rate is None:
                 raise MbsError(f"state '{name}' of '{m.name}' has no rate: give it with derivative()")
+        bound = {c for loop in m.loops for row in loop.rows() for c in row.jacobian}
+        for c in m.coordinates:
+            if c.massless and c not in bound:
+                raise articulated.no_inertia(c)
+        self._check_laws()
+
+    def _check_laws(self):
+        """Refuse laws that use what is known only after the motion is solved."""
+        m = self.m
+        laws = [(n, [e]) for n, _, e in m.efforts] + [(w[0], [*w[2], *w[3]]) for w in m.wrenches]
+        laws += [(n, [f, d]) for n, f, d in m.works] + [(n, [s[2]]) for n, s in m.states.items()]
+        for name, values in laws:
+            for e in needed([v for v in values if isinstance(v, Expr)]):
+                if e.op == 'sym' and e.data[1] in LATE:
+                    raise MbsError(f"the law '{name}' of '{m.name}' uses '{e.data[0]}', which is known only after the motion is "
+                                   'solved: use positions, rates, states and inputs, or make it an output')
 
     def tree(self, grouped=True):
         """Return the tree with regrouped or plain inertias."""

@@ -7,6 +7,14 @@ element of a rotating vector, the determinant of such a block does not vanish un
 from mbs_core.symbolic.expr import is_zero
 
 
+class Singular(ArithmeticError):
+    """A pivot is structurally zero; `index` says which."""
+
+    def __init__(self, index):
+        super().__init__(f'pivot {index} is zero')
+        self.index = index
+
+
 def ldl(matrix, order=None):
     """Factor a symmetric matrix (list of lists) and return solve(b); `order` is the elimination order of its indices."""
     n = len(matrix)
@@ -14,6 +22,8 @@ def ldl(matrix, order=None):
     a = [[matrix[i][j] for j in range(n)] for i in range(n)]
     inverse, factor = {}, {}
     for step, p in enumerate(order):
+        if is_zero(a[p][p]):
+            raise Singular(p)
         inverse[p] = 1.0 / a[p][p]
         rest = [i for i in order[step + 1:] if not is_zero(a[i][p])]
         for i in rest:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from mbs_core.formalism import composite
 from mbs_core.formalism import newton_euler as ne
 from mbs_core.formalism import vectors as ve
-from mbs_core.formalism.linear import BlockElimination, ldl
+from mbs_core.formalism.articulated import no_inertia
+from mbs_core.formalism.linear import BlockElimination, Singular, ldl
 from mbs_core.symbolic.analysis import cost
 from mbs_core.symbolic.expr import is_zero
 
@@ -151,7 +152,10 @@ def solve(r: Reduced):
 
     def entry(k, l):
         return r.mass.get((k, l) if k >= l else (l, k), 0.0)
-    solver = ldl([[entry(k, l) for l in free] for k in free], order=list(reversed(range(len(free)))))
+    try:
+        solver = ldl([[entry(k, l) for l in free] for k in free], order=list(reversed(range(len(free)))))
+    except Singular as e:
+        raise no_inertia(r.independent[free[e.index]]) from None
     udd = solver([-r.bias[k] if not is_zero(r.bias[k]) else 0.0 for k in free]) if free else []
     accelerations = dict(r.known)
     for c, row in r.shape.items():

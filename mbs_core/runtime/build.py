@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mbs_core.description.body import Point
+from mbs_core.description.mechanism import Mechanism
 from mbs_core.errors import MbsError
+from mbs_core.formalism.articulated import no_inertia
 from mbs_core.formalism.equations import Equations
 from mbs_core.runtime import unit as un
 from mbs_core.runtime.assembly import Assembler, assemble_start, choose_partitions
 from mbs_core.runtime.cache import Cache, host_digest, source_digest
 from mbs_core.runtime.library import Library, register_external
-from mbs_core.symbolic import needed
+from mbs_core.symbolic import evaluate, needed
 from mbs_core.symbolic.expr import Expr
 
 MOST_PARTITIONS = 8
@@ -218,6 +220,8 @@ def no_collection():
 
 def build(m, cache=True, analysis=()):
     """Return (unit, start pose, report) of a mechanism's core, or of the named analysis functions; cached on disk."""
+    if not isinstance(m, Mechanism):
+        raise MbsError(f'{m!r} is no mechanism: build one with Mechanism(name) or take one from the catalogue')
     began = time.perf_counter()
     for name, (address, _) in m.externals.items():
         register_external(name.replace('.', '_'), address)
@@ -256,6 +260,10 @@ def build(m, cache=True, analysis=()):
 
 def check(m, unit, pose):
     """Refuse a mechanism whose motion is not determined: a joint that moves no inertia, a singular start."""
+    values = dict(zip([m.graph.symbols[n] for n in m.parameters], parameter_values(m)))
+    for b in m.bodies.values():
+        if isinstance(b.mass, Expr) and evaluate([b.mass], values)[0] < 0:
+            raise MbsError(f"body '{b.name}' of mechanism '{m.name}' has a negative mass at the default parameters: {b.mass}")
     x = unit.block()
     unit.view(x, 'q')[:] = pose
     unit.view(x, 'par')[:] = parameter_values(m)
@@ -276,8 +284,7 @@ def check(m, unit, pose):
     diagonal = np.diag(side.view(y, 'M').reshape(n, n))
     for c in m.coordinates:
         if c.driven < 0 and not c.massless and not diagonal[c.index] > 1e-14 * max(diagonal.max(initial=0.0), 1e-30):
-            raise MbsError(f"joint '{c.name}' of mechanism '{m.name}' moves no inertia: give body '{c.body.name}' (or what it "
-                           f'carries) mass or inertia about that axis, or drive it')
+            raise no_inertia(c)
     bad = [c.name for c in m.coordinates if not math.isfinite(vd[c.index])]
     raise MbsError(f"mechanism '{m.name}' has no finite acceleration at its start (joints {', '.join(bad[:4]) or 'all'}): "
                    'its motion is not determined there; check masses, start values and force laws')
