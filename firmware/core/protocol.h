@@ -12,7 +12,7 @@
 /* ENCODED_MAX leaves out the final zero. HELLO_TICKET, _SCHEMA_CRC and _SCHEMA are places in its body; from the
  * last one to the end it is covered by the schema CRC. */
 #define PROTOCOL_VERSION 1u
-#define PROTOCOL_LAYOUT_CRC 0x6341E8DDu
+#define PROTOCOL_LAYOUT_CRC 0xC309C56Bu
 #define PROTOCOL_SENSORS 6u
 #define PROTOCOL_ACTUATORS 2u
 #define PROTOCOL_HEADER_SIZE 8u
@@ -69,8 +69,8 @@ static inline struct protocol_shape protocol_shape_of(uint8_t type) {
     case PROTOCOL_SYNC: return (struct protocol_shape){18u, 2u, false};
     case PROTOCOL_COUNTERS: return (struct protocol_shape){78u, 2u, false};
     case PROTOCOL_FAULT: return (struct protocol_shape){22u, 2u, false};
-    case PROTOCOL_STATE1: return (struct protocol_shape){66u, 2u, false};
-    case PROTOCOL_STATE2: return (struct protocol_shape){82u, 2u, false};
+    case PROTOCOL_STATE1: return (struct protocol_shape){68u, 4u, false};
+    case PROTOCOL_STATE2: return (struct protocol_shape){84u, 4u, false};
     default: return (struct protocol_shape){0u, 0u, false};
   }
 }

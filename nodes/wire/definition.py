@@ -192,6 +192,26 @@ ENUMS = {
     },
 }
 
+# The faults of firmware/core/faults.h, in words for the host; docs/faults.md has a section for each. They are not part
+# of the layout: a firmware with one more fault is still understood.
+FAULTS = {
+    1: ('SETPOINT_TIMEOUT', 'set-points stopped coming'),
+    2: ('ESTOP_COMMAND', 'emergency stop by command'),
+    3: ('ESTOP_INPUT', 'emergency stop by its input'),
+    4: ('SETPOINT_NOT_FINITE', 'a set-point was NaN or infinite'),
+    5: ('SENSOR_LOST', 'a sensor gave no samples'),
+    6: ('SENSOR_IMPLAUSIBLE', 'a sensor read what it cannot, or two contradicted each other'),
+    7: ('TRAVEL', 'the position left its range'),
+    8: ('OVERSPEED', 'the velocity was too high'),
+    9: ('OVERCURRENT', 'the current was too high'),
+    10: ('CURRENT_TRACKING', 'the current did not follow'),
+    11: ('SUPPLY', 'the supply voltage left its range'),
+    12: ('DRIVER', 'a power stage reported a fault'),
+    13: ('SKEW', 'two coupled actuators ran apart'),
+    14: ('FAST_LOOP_LATE', 'the fast loop came too late'),
+    15: ('INTERNAL', 'the firmware contradicted itself'),
+}
+
 LAW = Group('law', 'The local law F = F0 - K (q - q0) - B qd of one actuator, rendered at the fast rate.', (
     Field('F0', F32, 'force at q0 at rest', 'N or N m'),
     Field('q0', F32, 'position where the force is F0', 'm or rad'),
@@ -230,7 +250,7 @@ def _setpoint(number, count):
 
 
 def _state(number, count):
-    return Message(f'STATE{count}', number, TO_HOST, 2, f'Measured state of a device with {count} actuator'
+    return Message(f'STATE{count}', number, TO_HOST, 4, f'Measured state of a device with {count} actuator'
                    f'{"s" * (count > 1)}, at the main rate; t_us is the time of the sample.', (
                        Field('echo_seq', U16, 'seq of the last accepted set-point'),
                        Field('fault', U16, 'number of the latched fault, 0: none; see docs/faults.md'),
@@ -244,7 +264,8 @@ def _state(number, count):
                    ))
 
 
-# ARM and RESET lead to power, HELLO carries what they must echo, set-points command the force: CRC-32. The rest: CRC-16.
+# ARM and RESET lead to power, HELLO carries what they must echo, set-points command the force, states are what it is
+# computed from: CRC-32. The rest: CRC-16.
 MESSAGES = (
     Message('HELLO_REQUEST', 0x01, TO_DEVICE, 2, 'Begin a handshake: power goes off, earlier tickets are void.', (
         Field('version', U16, 'version of the protocol that the host speaks'),

@@ -129,5 +129,10 @@ def answer(reply):
     if result == 0:
         return ''
     name = wire.BY_TYPE[request].name if request in wire.BY_TYPE else f'request 0x{request:02X}'
-    meaning = _RESULTS.get(result, f'see section {result} of docs/faults.md')
-    return f'the device refuses {name} ({result}): {meaning}'
+    return f'the device refuses {name} ({result}): {_RESULTS.get(result) or fault_sentence(result)}'
+
+
+def fault_sentence(fault):
+    """Return what a fault number means and where its remedy is."""
+    name, meaning = wire.FAULTS.get(fault, ('unknown', 'this host does not know the number'))
+    return f'fault {fault} ({name}): {meaning}; see section {fault} of docs/faults.md'
