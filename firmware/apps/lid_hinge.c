@@ -46,11 +46,12 @@ static const struct channel channels[] = {
               .max = 0.0670f,                                                                       \
               .margin = 0.0020f,                                                                    \
               .step_max = 0.0002f,                                                                  \
+              .offset_max = 0.01f,                                                                  \
               .gain_low = 9.0e-7f,                                                                  \
               .gain_high = 1.1e-6f,                                                                 \
           },                                                                                        \
       .velocity = {.kind = VELOCITY_TRACKING, .bandwidth_rad_s = 1000.0f},                          \
-      .law = {.stiffness_max = 60000.0f, .damping_max = 1000.0f},                                   \
+      .law = {.stiffness_max = 60000.0f, .damping_max = 1000.0f, .lead_s = 0.0f},                   \
       .limits =                                                                                     \
           {                                                                                         \
               .force_max = 100.0f,                                                                  \

@@ -29,6 +29,7 @@ static const struct actuator actuators[] = {{
             .max = 0.0050f,
             .margin = 0.0010f,
             .step_max = 0.0006f, /* noise and the fastest key (1 m/s at the coil) move it 0.15 mm in a period */
+            .offset_max = 0.02f,
             .gain_low = 0.0005f,
             .gain_high = 0.01f,
         },
@@ -42,11 +43,12 @@ static const struct actuator actuators[] = {{
             .disagree_max = 0.30f,
             .disagree_us = 30000,
         },
-    .law = {.stiffness_max = 40000.0f, .damping_max = 100.0f},
+    .law = {.stiffness_max = 150000.0f, .damping_max = 150.0f, .lead_s = 0.00022f},
     .limits =
         {
             .force_max = 50.0f,
-            .slew_max = 10000.0f, /* 50 N in 5 ms; the actuator is asked for 50 N in 20 ms */
+            .slew_max =
+                25000.0f, /* 50 N in 2 ms: what a stiff wall asks for; the actuator is asked for 50 N in 20 ms */
             .velocity_soft = 0.8f,
             .velocity_max = 1.2f,
             .velocity_fault = 1.5f,
@@ -58,7 +60,7 @@ static const struct actuator actuators[] = {{
         {
             .resistance_ohm = 4.0f,
             .inductance_H = 0.002f,
-            .bandwidth_rad_s = 4000.0f,
+            .bandwidth_rad_s = 6000.0f,
             .emf_V_per_velocity = 15.0f,
         },
     .current_divider = 1,

@@ -4,10 +4,11 @@
 #include "../core/app.h"
 
 #define VOLT_PER_COUNT (3.3f / (float)ADC_COUNTS)
-#define RAD_PER_COUNT 1.9174760e-4f /* 2 pi / 2^15: 12 bit of turns above 15 bit of angle */
+#define RAD_PER_COUNT 2.3968450e-5f /* 2 pi / 2^18: 12 bit of turns above 18 bit of interpolated angle */
+#define CENTRE (1 << 29)
 
 static const struct channel channels[] = {
-    {"wheel", "rad", PROTOCOL_KIND_ABSOLUTE_ENCODER, RAD_PER_COUNT, 0, (1 << 27) - 1, 27, 1, 0},
+    {"wheel", "rad", PROTOCOL_KIND_ABSOLUTE_ENCODER, RAD_PER_COUNT, 0, (1 << 30) - 1, 30, 1, 0},
     {"throttle", "V", PROTOCOL_KIND_POTENTIOMETER, VOLT_PER_COUNT, 3000, 62500, 0, 16, 0},
     {"brake", "V", PROTOCOL_KIND_POTENTIOMETER, VOLT_PER_COUNT, 3000, 62500, 0, 16, 0},
     {"clutch", "V", PROTOCOL_KIND_POTENTIOMETER, VOLT_PER_COUNT, 3000, 62500, 0, 16, 0},
@@ -23,20 +24,22 @@ static const struct actuator actuators[] = {{
         {
             .kind = POSITION_COUNTS,
             .channel = 0,
+            .centre = CENTRE,
             .ratio = 1.0f,
             .min = -9.5f,
             .max = 9.5f,
             .margin = 0.5f,
             .step_max = 0.01f, /* 100 rad/s */
-            .gain_low = 1.8e-4f,
-            .gain_high = 2.0e-4f,
+            .offset_max = 7.0f,
+            .gain_low = 2.3e-5f,
+            .gain_high = 2.5e-5f,
         },
-    .velocity = {.kind = VELOCITY_TRACKING, .bandwidth_rad_s = 1200.0f},
-    .law = {.stiffness_max = 600.0f, .damping_max = 6.0f},
+    .velocity = {.kind = VELOCITY_TRACKING, .bandwidth_rad_s = 3000.0f},
+    .law = {.stiffness_max = 2000.0f, .damping_max = 10.0f, .lead_s = 0.00025f},
     .limits =
         {
             .force_max = 15.0f,
-            .slew_max = 1500.0f,
+            .slew_max = 3000.0f,
             .velocity_soft = 15.0f,
             .velocity_max = 20.0f,
             .velocity_fault = 30.0f,
@@ -48,7 +51,7 @@ static const struct actuator actuators[] = {{
         {
             .resistance_ohm = 1.0f,
             .inductance_H = 0.003f,
-            .bandwidth_rad_s = 3000.0f,
+            .bandwidth_rad_s = 5000.0f,
             .emf_V_per_velocity = 1.2f,
         },
     .current_divider = 1,

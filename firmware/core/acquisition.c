@@ -59,13 +59,12 @@ float acquisition_position(const struct position_config *config, const struct ch
     const float height = calibration->gain[c] * (front_V * front_V - rear_V * rear_V) + calibration->offset[c];
     return config->ratio * height;
   }
-  /* Subtract in counts first: a multiturn count has more digits than a float. */
-  return config->ratio * calibration->gain[c] * (float)(states[c].raw - (int32_t)calibration->offset[c]);
+  return config->ratio * (calibration->gain[c] * (float)(states[c].raw - config->centre) - calibration->offset[c]);
 }
 
 bool acquisition_calibrated(const struct position_config *config, const struct calibration *calibration) {
   const float gain = calibration->gain[config->channel];
   const float offset = calibration->offset[config->channel];
   return calibration->magic == CALIBRATION_MAGIC && fw_is_finite(gain) && fw_is_finite(offset)
-         && fw_abs(offset) < 1.0e9f && gain >= config->gain_low && gain <= config->gain_high;
+         && fw_abs(offset) <= config->offset_max && gain >= config->gain_low && gain <= config->gain_high;
 }

@@ -37,17 +37,19 @@ struct channel_state {
 
 enum position_kind {
   POSITION_HALL_PAIR = 1, /* z = k (Uf^2 - Ur^2) + O, channels front and rear: gain[front] = k, offset[front] = O */
-  POSITION_COUNTS = 2     /* q = gain * (raw - offset) */
+  POSITION_COUNTS = 2     /* q = gain * (raw - centre) - offset */
 };
 
 struct position_config {
   enum position_kind kind;
   uint8_t channel; /* front, or the only one */
   uint8_t channel_rear;
+  int32_t centre; /* counts in the middle of a multiturn encoder: a float could not hold them */
   float ratio;    /* actuator travel per sensor travel */
   float min, max; /* travel; outside by more than margin: fault */
   float margin;
-  float step_max;            /* a larger jump between two fast samples is refused */
+  float step_max; /* a larger jump between two fast samples is refused */
+  float offset_max;
   float gain_low, gain_high; /* calibrated gain outside: not a calibration of this device */
 };
 

@@ -288,7 +288,7 @@ static void drive(unsigned i, const struct safety_output *allowed, uint32_t now_
   const bool current_due = (fw.counters.fast_ticks + 2u * i) % actuator->current_divider == 0u;
   const float current_dt_s = DT_S * (float)actuator->current_divider;
   if (allowed->gate == HAL_GATE_DRIVE) {
-    const float law = local_law_force(&fw.safety.setpoint[i], state->q, state->qd);
+    const float law = local_law_force(&actuator->law, &fw.safety.setpoint[i], state->q, state->qd);
     const float force = limits_apply(&state->limits, law + state->app_force, allowed->gain, state->qd,
                                      actuator->force_per_ampere, DT_S);
     state->target_A = force / actuator->force_per_ampere;

@@ -23,6 +23,7 @@ struct setpoint local_law_limit(const struct local_law_config *config, const str
   return limited;
 }
 
-float local_law_force(const struct setpoint *setpoint, float q, float qd) {
-  return setpoint->force - setpoint->stiffness * (q - setpoint->position) - setpoint->damping * qd;
+float local_law_force(const struct local_law_config *config, const struct setpoint *setpoint, float q, float qd) {
+  const float q_then = q + qd * config->lead_s;
+  return setpoint->force - setpoint->stiffness * (q_then - setpoint->position) - setpoint->damping * qd;
 }

@@ -5,8 +5,8 @@
 
 #include "parts.h"
 
-#define COUNTS_PER_RAD (32768.0 / 6.283185307179586)
-#define MIDDLE 67108864.0 /* 2^26: half of 12 bit of turns and 15 bit of angle */
+#define COUNTS_PER_RAD (262144.0 / 6.283185307179586)
+#define MIDDLE 536870912.0 /* 2^29: half of 12 bit of turns and 18 bit of angle */
 #define CHANNELS 4u
 
 struct column {
@@ -72,7 +72,7 @@ static int32_t pedal(struct common *common, double travel) {
 static void column_sample(void *state, struct hal_sample *sample) {
   struct column *column = state;
   struct common *common = &column->common;
-  sample->raw[0] = (int32_t)floor(MIDDLE + column->encoder_offset_counts + column->position * COUNTS_PER_RAD);
+  sample->raw[0] = (int32_t)MIDDLE + (int32_t)floor(column->encoder_offset_counts + column->position * COUNTS_PER_RAD);
   sample->raw[1] = pedal(common, column->throttle);
   sample->raw[2] = pedal(common, column->brake);
   sample->raw[3] = pedal(common, column->clutch);
@@ -83,7 +83,7 @@ static void column_calibration(const void *state, struct calibration *calibratio
   unsigned i;
   (void)state;
   calibration->gain[0] = (float)(1.0 / COUNTS_PER_RAD);
-  calibration->offset[0] = (float)MIDDLE;
+  calibration->offset[0] = 0.0f;
   for (i = 1; i < CHANNELS; i++) {
     calibration->gain[i] = (float)(1.0 / 2.4);
     calibration->offset[i] = 0.3f;
