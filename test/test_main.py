@@ -96,10 +96,10 @@ def test_reader_that_goes_away_is_no_traceback():
     assert (done.returncode, done.stderr) == (141, '')
 
 
-def test_tests_that_need_the_machine_alone_run_in_a_second_pass():
-    assert test_verb.phases(['-x'], parallel=True) == [['-m', 'not alone', '-n', 'auto', '-x'], ['-m', 'alone', '-x']]
+def test_tests_that_need_the_machine_alone_run_first():
+    assert test_verb.phases(['-x'], parallel=True) == [['-m', 'alone', '-q', '-x'], ['-m', 'not alone', '-n', 'auto', '-x']]
     assert test_verb.phases(['-m', 'alone'], parallel=True) == [['-m', 'alone']]
-    assert test_verb.phases([], parallel=False) == [['-m', 'not alone'], ['-m', 'alone']]
+    assert test_verb.phases([], parallel=False) == [['-m', 'alone', '-q'], ['-m', 'not alone']]
 
 
 @pytest.mark.parametrize('codes, together', [([0, 0], 0), ([0, 5], 0), ([5, 0], 0), ([5, 5], 5), ([1, 0], 1), ([0, 1], 1)])

@@ -1,6 +1,6 @@
 """`haptic test`: run the project's own tests with pytest.
 
-Tests run on all cores; those marked `alone` follow one at a time, because they measure time.
+Those marked `alone` go first, one at a time, because they measure time; the rest runs on all cores and has the last word.
 """
 
 import importlib.util
@@ -32,7 +32,7 @@ def phases(rest, parallel):
     """Return the pytest arguments of each pass; one pass only when the user chooses himself."""
     if any(word.startswith(OWN_SELECTION) for word in rest):
         return [rest]
-    return [['-m', 'not alone', *(['-n', 'auto'] if parallel else []), *rest], ['-m', 'alone', *rest]]
+    return [['-m', 'alone', '-q', *rest], ['-m', 'not alone', *(['-n', 'auto'] if parallel else []), *rest]]
 
 
 def worst(codes):
