@@ -4,6 +4,7 @@ A result is named by a digest of every source, the compiler and the flags, so an
 twice, a changed one always is, and two processes may ask for the same one at the same time.
 """
 
+import concurrent.futures
 import contextlib
 import fcntl
 import functools
@@ -26,10 +27,13 @@ CORTEX_M4F = ('-mcpu=cortex-m4', '-mthumb', '-mfloat-abi=hard', '-mfpu=fpv4-sp-d
 COMMON = ('-std=c99', '-O2', '-ffp-contract=off')
 BARE = (*CORTEX_M4F, '-ffreestanding', '-ffunction-sections', '-fdata-sections', '-fno-tree-loop-distribute-patterns',
         '-nostdlib', '-Wl,--gc-sections', '-Wl,--fatal-warnings')
+# The plants, on an emulated processor that has no double: in single precision they are ten times faster, and the whole
+# image must agree on it. Their numbers are then converted everywhere, so that warning says nothing.
+SINGLE = ('-Ddouble=float', '-fsingle-precision-constant')
 
 
 class Board(NamedTuple):
-    """How a board is built: its folders besides core, apps and plants, whether it has a plant, and its flags."""
+    """How a board is built: its own folders, the result's suffix, flags and libraries, and whether a plant is inside."""
 
     folders: tuple
     suffix: str
@@ -37,13 +41,16 @@ class Board(NamedTuple):
     libraries: tuple = ()
     plant: bool = True
     is_arm: bool = False
-    sources: str = '*.c'
+    includes: tuple = ()    # folders of further headers and linker scripts
 
 
 BOARDS = {
     'sim': Board(('boards/sim',), '.so', ('-shared', '-fPIC', '-fvisibility=default'), ('-lm',)),
     'posix': Board(('boards/posix',), '', (), ('-lm',)),
-    'qemu_mps2': Board(('boards/arm', 'boards/qemu_mps2'), '.elf', BARE, ('-lgcc',), is_arm=True),
+    'qemu_mps2': Board(('boards/arm', 'boards/qemu_mps2'), '.elf', (*BARE, *SINGLE), ('-lgcc',), is_arm=True,
+                       includes=('boards/arm/include',)),
+    'qemu_test': Board(('boards/arm', 'boards/qemu_test'), '.elf', (*BARE, *SINGLE), ('-lgcc',), is_arm=True,
+                       includes=('boards/arm/include', 'boards/qemu_mps2')),
     'stm32f4': Board(('boards/arm', 'boards/stm32f4'), '.elf', BARE, ('-lgcc',), plant=False, is_arm=True),
 }
 
@@ -114,13 +121,16 @@ def build(board: str, app: str, *, strict=False, defines=(), into=None) -> Path:
         raise MbsError(f"there is no application '{app}'{suggest(app, apps())}")
     plan, root = BOARDS[board], source_folder()
     folders = ['core', *(['plants'] if plan.plant else []), *plan.folders]
-    sources = [path for folder in folders for path in sorted((root / folder).glob(plan.sources))]
-    sources.append(root / 'apps' / (app + '.c'))
-    flags = [*COMMON, *plan.flags, *(STRICT if strict else ('-Wno-psabi',)), f'-DAPP_NAME={app}',
-             *(f'-D{define}' for define in defines), *(f'-I{root / folder}' for folder in (*folders, 'apps'))]
-    scripts = [path for folder in plan.folders for path in sorted((root / folder).glob('*.ld'))]
+    sources = {path: () for folder in folders for path in sorted((root / folder).glob('*.c'))}
+    sources[root / 'apps' / (app + '.c')] = ()
+    if plan.plant and plan.is_arm:
+        sources.update(dict.fromkeys((root / 'plants').glob('*.c'), ('-Wno-conversion', '-Wno-float-conversion')))
+    searched = [*folders, *plan.includes, 'apps']
+    flags = [*COMMON, *plan.flags, *(STRICT if strict else ()), *(f'-D{define}' for define in defines),
+             *(f'-I{root / folder}' for folder in searched)]
+    scripts = [path for folder in searched for path in sorted((root / folder).glob('*.ld'))]
     flags += [f'-Wl,-T,{script}' for script in scripts]
-    headers = [path for folder in (*folders, 'apps') for path in sorted((root / folder).glob('*.h'))]
+    headers = [path for folder in searched for path in sorted((root / folder).glob('*.h'))]
     compiler = arm_compiler() if plan.is_arm else host_compiler()
     result = compiled(f'{board}-{app}', plan.suffix, compiler, flags, sources, [*headers, *scripts], plan.libraries)
     if into is not None:
@@ -132,11 +142,14 @@ def build(board: str, app: str, *, strict=False, defines=(), into=None) -> Path:
 
 
 def compiled(name, suffix, compiler, flags, sources, others=(), libraries=()) -> Path:
-    """Compile and link `sources` in one go and return the cached result; `others` count for the digest only."""
+    """Compile and link the sources and return the cached result.
+
+    sources: {path: flags of its own}; others: files that count for the digest only.
+    """
     root = source_folder()
     total = hashlib.sha256('\0'.join([*identity(compiler), *map(str, flags), *libraries]).encode())
     for path in (*sources, *others):
-        total.update(f'\0{path.relative_to(root)}\0'.encode())
+        total.update(f'\0{path.relative_to(root)}\0{sources.get(path, "")}\0'.encode())
         total.update(hashlib.sha256(path.read_bytes()).digest())
     folder = cache_folder()
     result = folder / f'{name}-{total.hexdigest()[:20]}{suffix}'
@@ -146,15 +159,27 @@ def compiled(name, suffix, compiler, flags, sources, others=(), libraries=()) ->
         if not result.exists():
             with tempfile.TemporaryDirectory(dir=folder, prefix='.new-') as temporary:
                 fresh = Path(temporary) / result.name
-                command = [*compiler, *map(str, flags), *map(str, sources), '-o', str(fresh), *libraries]
-                run_compiler(name, command, temporary)
+                compile_and_link(name, compiler, flags, sources, libraries, fresh)
                 os.replace(fresh, result)
     return result
 
 
-def run_compiler(name, command, folder):
+def compile_and_link(name, compiler, flags, sources, libraries, result):
+    """Compile on all cores, one object a source, and link them into `result`, whose folder takes the objects."""
+    compiling = [flag for flag in flags if not flag.startswith('-Wl,') and flag not in ('-shared', '-nostdlib')]
+    objects = {path: result.parent / f'{path.parent.name}-{path.stem}.o' for path in sources}
+
+    def one(path):
+        run_compiler(name, [*compiler, *compiling, *sources[path], '-c', str(path), '-o', str(objects[path])])
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(one, sources))
+    linking = [flag for flag in flags if not flag.startswith(('-I', '-D', '-W')) or flag.startswith('-Wl,')]
+    run_compiler(name, [*compiler, *linking, *map(str, objects.values()), '-o', str(result), *libraries])
+
+
+def run_compiler(name, command):
     """Run the compiler; raise MbsError with its first complaint, or, when it says nothing, its exit code."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, errors='replace')
+    done = subprocess.run(command, capture_output=True, text=True, check=False, errors='replace')
     if done.returncode:
         lines = done.stderr.splitlines()
         words = [line for line in lines if ' error: ' in line or 'undefined reference' in line] or lines

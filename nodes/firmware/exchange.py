@@ -4,6 +4,7 @@ This is a tester's host, in plain Python; the host that renders touch is roscom.
 """
 
 import contextlib
+import itertools
 import os
 import select
 import socket
@@ -15,7 +16,8 @@ from mbs_core.errors import MbsError
 from mbs_haptics.wire.codec import Sequence, Stream, WireError, decode, encode, wrap
 from mbs_haptics.wire.handshake import answer, greet, hello_request
 
-QUEUE_MOST = 4          # set-points on their way: more means that the link is overloaded, and they would only grow old
+SYNC_HZ = 50            # how often the bare round trip is measured
+UNANSWERED_MOST = 64    # a stall of the machine is caught up within these; more mean a link that is overloaded
 
 
 class Link:
@@ -75,17 +77,29 @@ class Link:
                     self.bad += 1
         return frames
 
-    def ask(self, frame, wanted, seconds=3.0):
-        """Send a request until its answer, a frame named `wanted`, has come; return that. Raises MbsError."""
+    def ask(self, request, wanted, seconds=3.0, others=lambda frames: None):
+        """Send request(seq) until an answer named `wanted` comes to the newest one; return that. Raises MbsError.
+
+        Earlier answers don't count: each handshake makes the tickets of those before void. `others` is given all frames.
+        """
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            self.send(frame)
+        for seq in itertools.count(1):
+            if time.monotonic() > deadline:
+                break
+            self.send(request(seq))
             patience = time.monotonic() + 0.3
             while time.monotonic() < patience:
-                for got in self.receive(0.05):
-                    if got.name == wanted:
+                frames = self.receive(0.05)
+                others(frames)
+                for got in frames:
+                    if got.name == wanted and got.seq == seq:
                         return got
         raise MbsError(f'the device does not answer {wanted} within {seconds:g} s')
+
+
+def clock_us():
+    """Return the host's time in us, modulo 2^32."""
+    return time.monotonic_ns() // 1000 % 2 ** 32
 
 
 def percentile(values, share):
@@ -99,12 +113,12 @@ class Exchange:
     def __init__(self, address, rate_hz=1000.0, arm=True):
         """Open the link and greet the device."""
         self.link = Link(address)
-        self.rate_hz, self.arm = rate_hz, arm
-        self.device = greet(self.link.ask(hello_request(), 'HELLO'))
+        self.rate_hz, self.arm, self.force = rate_hz, arm, 0.0
+        self.device = greet(self.link.ask(hello_request, 'HELLO'))
         self.states = Sequence()
-        self.sent = self.skipped = self.seq = 0
-        self.newest = None
-        self.round_trips = []
+        self.sent = self.skipped = self.seq = self.due = 0
+        self.newest = self.newest_counters = None
+        self.round_trips, self.sync_trips = [], []
         self.sent_at = {}
         self.echoed = None
 
@@ -118,91 +132,100 @@ class Exchange:
             self.link.send(encode('DISARM'))
         self.link.close()
 
-    def send_setpoint(self, force=0.0):
+    @property
+    def unanswered(self):
+        """Return how many set-points were sent after the newest one that the device has echoed."""
+        return (self.seq - self.newest['echo_seq']) & 0xFFFF if self.newest else 0
+
+    def send_setpoint(self):
         """Send the next set-point: a force and nothing else, for every actuator."""
         t_us = self.newest.t_us if self.newest else 0
         self.seq = (self.seq + 1) & 0xFFFF
         self.sent_at[self.seq] = time.perf_counter()
-        self.link.send(encode(self.device.setpoint, (force, 0.0, 0.0, 0.0) * len(self.device.actuators), self.seq, t_us))
+        values = (self.force, 0.0, 0.0, 0.0) * len(self.device.actuators)
+        self.link.send(encode(self.device.setpoint, values, self.seq, t_us))
         self.sent += 1
 
     def take(self, frames):
-        """Count states, note round trips, keep the newest state."""
+        """Count states, note round trips, keep the newest state and counters."""
         for frame in frames:
-            if frame.name != self.device.state:
-                continue
-            now = time.perf_counter()
-            if self.states.take(frame.seq):
-                self.newest = frame
-            echoed = frame['echo_seq']
-            if echoed != self.echoed and echoed in self.sent_at:
-                self.round_trips.append(now - self.sent_at[echoed])
-                self.echoed = echoed
-                for old in [seq for seq in self.sent_at if (echoed - seq) & 0xFFFF < 0x8000]:
-                    del self.sent_at[old]
+            if frame.name == self.device.state:
+                if self.states.take(frame.seq):
+                    self.newest = frame
+                self.note_echo(frame['echo_seq'])
+            elif frame.name == 'COUNTERS':
+                self.newest_counters = frame
+            elif frame.name == 'SYNC':
+                self.sync_trips.append((clock_us() - frame['t1_us']) % 2 ** 32 / 1e3)
+
+    def note_echo(self, seq):
+        """Note how long it took until a state showed that the set-point with this seq was accepted."""
+        if seq != self.echoed and seq in self.sent_at:
+            self.echoed = seq
+            self.round_trips.append(1e3 * (time.perf_counter() - self.sent_at[seq]))
+            for old in [other for other in self.sent_at if (seq - other) & 0xFFFF < 0x8000]:
+                del self.sent_at[old]
+
+    def proceed(self, seconds, until=None):
+        """Exchange for so long, or until `until()` holds; return whether it did."""
+        end = self.due + round(seconds * self.rate_hz)
+        while self.due < end:
+            while (left := self.began + self.due / self.rate_hz - time.perf_counter()) > 0.0:
+                self.take(self.link.receive(left))
+                if until is not None and until():
+                    return True
+            if self.due % max(1, int(self.rate_hz / SYNC_HZ)) == 0:
+                self.link.send(encode('SYNC_REQUEST', (clock_us(),)))
+            if self.newest is None or self.unanswered > UNANSWERED_MOST:
+                self.skipped += 1       # sent now, it would only wait in a queue and grow old there
+            else:
+                self.send_setpoint()
+            self.due += 1
+        return False
 
     def start(self):
-        """Show zero set-points, then arm; raise MbsError with the device's reason when it refuses."""
-        deadline = time.monotonic() + 3.0
-        while self.newest is None or self.newest.flags == 0 or self.sent < 20:
-            self.take(self.link.receive(2e-3))
-            if self.newest is not None:
-                self.send_setpoint()
-            if time.monotonic() > deadline:
-                raise MbsError('the device sends no states, or does not leave its start-up')
+        """Wait until the device has started, show zero set-points, then arm; raise MbsError with its reason if it refuses."""
+        self.began, self.due = time.perf_counter(), 0
+        if not self.proceed(5.0, until=lambda: self.newest is not None and self.newest.flags != 0):
+            raise MbsError('the device sends no states, or does not leave its start-up')
+        self.proceed(0.05)
         if self.arm:
-            refused = answer(self.link.ask(self.device.arm(), 'REPLY'))
+            # A ticket works once: ask once.
+            refused = answer(self.link.ask(lambda seq: self.device.arm(seq=seq), 'REPLY', 0.3, self.take))
             if refused:
                 raise MbsError(refused)
+        self.began, self.due = time.perf_counter(), 0
+
+    def counters(self):
+        """Return the device's counters as they are now."""
+        self.newest_counters = None
+        self.link.send(encode('COUNTERS_REQUEST'))
+        if not self.proceed(3.0, until=lambda: self.newest_counters is not None):
+            raise MbsError('the device does not answer COUNTERS within 3 s')
+        return self.newest_counters
 
     def run(self, seconds, force=0.0):
         """Exchange for so long and return the figures as a dict; nothing is lost when `lost` entries are 0."""
         self.start()
-        time.sleep(0.02)
-        self.take(self.link.receive(0.0))
+        self.force = force
         before = self.counters()
-        states, gaps, sent = self.states.received, self.states.lost, self.sent
+        states, gaps, sent, began = self.states.received, self.states.lost, self.sent, time.perf_counter()
         self.round_trips.clear()
-        period, begin = 1.0 / self.rate_hz, time.perf_counter()
-        ticks = round(seconds * self.rate_hz)
-        for tick in range(ticks):
-            while (left := begin + tick * period - time.perf_counter()) > 0.0:
-                self.take(self.link.receive(left))
-            if len(self.sent_at) > QUEUE_MOST * max(1.0, self.rate_hz / self.device.main_rate_hz) + 200:
-                self.skipped += 1
-                continue
-            self.send_setpoint(force)
-        lasted = time.perf_counter() - begin
+        self.sync_trips.clear()
+        self.proceed(seconds)
+        lasted, states, sent = time.perf_counter() - began, self.states.received - states, self.sent - sent
         after = self.counters()
-        return self.figures(before, after, lasted, states, gaps, sent)
 
-    def counters(self):
-        """Return the device's counters, with states that arrive meanwhile counted too."""
-        self.link.send(encode('COUNTERS_REQUEST'))
-        deadline = time.monotonic() + 3.0
-        while time.monotonic() < deadline:
-            frames = self.link.receive(0.05)
-            self.take(frames)
-            # Nothing may starve the device while its counters are on their way.
-            self.send_setpoint()
-            for frame in frames:
-                if frame.name == 'COUNTERS':
-                    return frame
-        raise MbsError('the device does not answer COUNTERS within 3 s')
-
-    def figures(self, before, after, lasted, states, gaps, sent):
-        """Return the figures of the run between two readings of the counters."""
-        def grown(name):
-            return (after[name] - before[name]) & 0xFFFFFFFF
-        trips = sorted(1e3 * trip for trip in self.round_trips)
+        def grown(*names):
+            return sum((after[name] - before[name]) & 0xFFFFFFFF for name in names)
+        echo, sync = sorted(self.round_trips), sorted(self.sync_trips)
         return {
-            'seconds': lasted, 'sent': self.sent - sent, 'accepted': grown('setpoints'), 'lost_to_device': grown('lost'),
-            'refused': grown('refused') + grown('stale') + grown('repeated'),
-            'bad_frames': self.link.bad + sum(grown(name) for name in ('bad_cobs', 'bad_length', 'bad_type', 'bad_crc')),
-            'states': self.states.received - states, 'lost_to_host': self.states.lost - gaps, 'unsent': grown('unsent'),
-            'watchdog_trips': grown('watchdog_trips'), 'faults': grown('faults'), 'skipped': self.skipped,
-            'overruns': grown('overruns'),
-            'rate_to_device_hz': (self.sent - sent) / lasted, 'rate_to_host_hz': (self.states.received - states) / lasted,
-            'round_trip_p50_ms': percentile(trips, 0.5), 'round_trip_p99_ms': percentile(trips, 0.99),
-            'round_trip_max_ms': trips[-1] if trips else float('nan'),
+            'seconds': lasted, 'sent': sent, 'accepted': grown('setpoints'), 'states': states, 'skipped': self.skipped,
+            'lost_to_device': grown('lost'), 'lost_to_host': self.states.lost - gaps, 'unsent': grown('unsent'),
+            'refused': grown('refused', 'stale', 'repeated'),
+            'bad_frames': self.link.bad + grown('bad_cobs', 'bad_length', 'bad_type', 'bad_crc'),
+            'watchdog_trips': grown('watchdog_trips'), 'faults': grown('faults'), 'overruns': grown('overruns'),
+            'rate_to_device_hz': sent / lasted, 'rate_to_host_hz': states / lasted,
+            'round_trip_p50_ms': percentile(sync, 0.5), 'round_trip_p99_ms': percentile(sync, 0.99),
+            'echo_p50_ms': percentile(echo, 0.5), 'echo_p99_ms': percentile(echo, 0.99),
         }

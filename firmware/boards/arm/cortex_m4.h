@@ -15,8 +15,8 @@
 #define SCB_AIRCR_RESET 0x05FA0004u
 #define SCB_CPACR_FPU (0xFu << 20)
 
-/* Priorities, smaller is more urgent: the fast loop before the links before the main loop. */
-enum cortex_priority { PRIORITY_FAST = 0x20, PRIORITY_LINK = 0x40, PRIORITY_MAIN = 0xE0 };
+/* Priorities, smaller is more urgent: taking single bytes, the fast loop, links with whole frames, the main loop. */
+enum cortex_priority { PRIORITY_BYTES = 0x00, PRIORITY_FAST = 0x20, PRIORITY_LINK = 0x40, PRIORITY_MAIN = 0xE0 };
 
 static inline void cortex_irq_enable(uint32_t irq, uint8_t priority) {
   NVIC_IPR(irq) = priority;

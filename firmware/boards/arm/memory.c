@@ -1,12 +1,8 @@
-/* The four functions that a compiler may call by itself, without a C library to take them from. Copies go by words where
+/* The four functions that a compiler may call by itself, without a C library to take them from, and strcmp. Copies go by words where
  * both sides are aligned: the fast loop copies structures. */
-#include <stddef.h>
-#include <stdint.h>
+#include "include/string.h"
 
-void *memcpy(void *restrict to, const void *restrict from, size_t n);
-void *memmove(void *to, const void *from, size_t n);
-void *memset(void *to, int value, size_t n);
-int memcmp(const void *a, const void *b, size_t n);
+#include <stdint.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n) {
   uint8_t *out = to;
@@ -54,4 +50,12 @@ int memcmp(const void *a, const void *b, size_t n) {
     }
   }
   return 0;
+}
+
+int strcmp(const char *a, const char *b) {
+  while (*a != '\0' && *a == *b) {
+    a++;
+    b++;
+  }
+  return (unsigned char)*a - (unsigned char)*b;
 }

@@ -2,13 +2,15 @@
 #ifndef UART_H
 #define UART_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 void uart_init(void);
-void uart_isr(void);
+/* Take what has arrived; true if the end of a frame (a zero byte) was among it. */
+bool uart_isr(void);
 size_t uart_read(uint8_t *to, size_t most);
-/* Return how many bytes were taken: all, unless nobody reads the other side. */
-size_t uart_write(const uint8_t *from, size_t length);
+/* False if bytes were lost, because nobody reads the other side. */
+bool uart_write(const uint8_t *from, size_t length);
 
 #endif

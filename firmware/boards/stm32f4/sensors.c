@@ -6,6 +6,7 @@
 #define OVERSAMPLING 16u /* hal.h promises the sum of so many conversions */
 #define SEQUENCE_MAX (FW_CHANNELS_MAX + FW_ACTUATORS_MAX + 1u)
 #define ENCODERS 2u
+#define SSI_WORDS 2u
 #define INPUT_CURRENT0 10u /* C0, C1 */
 #define INPUT_SUPPLY 12u   /* C2 */
 
@@ -27,6 +28,7 @@ static struct {
   uint8_t encoder_of[FW_CHANNELS_MAX];
   uint16_t encoder_before[ENCODERS];
   int32_t encoder_count[ENCODERS];
+  volatile uint16_t ssi[SSI_WORDS];
   volatile uint16_t conversions[OVERSAMPLING * SEQUENCE_MAX];
 } self;
 
@@ -51,11 +53,27 @@ static void init_encoder(unsigned number) {
   encoder_timers[number]->CR1 = TIM_CR1_CEN;
 }
 
+/* Ask the absolute encoder for 32 bits (SSI, most significant first); they are there one fast period later. */
+static void ask_absolute_encoder(void) {
+  DMA1->LIFCR = DMA_LOW_STREAM3;
+  DMA1->HIFCR = DMA_HIGH_STREAM4;
+  DMA1->stream[3].NDTR = SSI_WORDS;
+  DMA1->stream[4].NDTR = SSI_WORDS;
+  DMA1->stream[3].CR = DMA_MEMORY_STEP | DMA_HALFWORDS | DMA_CHANNEL(0) | DMA_ENABLE;
+  DMA1->stream[4].CR = DMA_TO_PERIPHERAL | DMA_HALFWORDS | DMA_CHANNEL(0) | DMA_ENABLE;
+}
+
 static void init_absolute_encoder(void) {
+  static const uint16_t zero = 0u; /* only the clock matters */
   pin_alternate(GPIOB, 13u, 5u);
   pin_alternate(GPIOB, 14u, 5u);
+  DMA1->stream[3].PAR = (uint32_t)(uintptr_t)&SPI2->DR;
+  DMA1->stream[3].M0AR = (uint32_t)(uintptr_t)self.ssi;
+  DMA1->stream[4].PAR = (uint32_t)(uintptr_t)&SPI2->DR;
+  DMA1->stream[4].M0AR = (uint32_t)(uintptr_t)&zero;
+  SPI2->CR2 = SPI_CR2_DMA;
   SPI2->CR1 = SPI_CR1_MASTER_ON | SPI_CR1_DIVIDE_8 | SPI_CR1_SECOND_EDGE;
-  SPI2->DR = 0u; /* the first transfer; its answer is read in the first fast period */
+  ask_absolute_encoder();
 }
 
 static void init_adc(void) {
@@ -114,12 +132,13 @@ static int32_t encoder(unsigned number) {
 }
 
 /* The answer to the last period's request; the next request goes out at once. */
-static bool absolute_encoder(int32_t *raw) {
-  if (!(SPI2->SR & SPI_SR_RXNE)) {
+static bool absolute_encoder(unsigned bits, int32_t *raw) {
+  if (DMA1->stream[3].NDTR != 0u) {
     return false;
   }
-  *raw = (int32_t)(SPI2->DR & 0xFFFFu);
-  SPI2->DR = 0u;
+  const uint32_t word = (uint32_t)self.ssi[0] << 16 | self.ssi[1];
+  *raw = (int32_t)(word >> (32u - bits));
+  ask_absolute_encoder();
   return true;
 }
 
@@ -138,7 +157,7 @@ void sensors_read(struct hal_sample *sample) {
     } else if (kind == PROTOCOL_KIND_ENCODER) {
       sample->raw[i] = encoder(self.encoder_of[i]);
     } else {
-      fresh = absolute_encoder(&sample->raw[i]);
+      fresh = absolute_encoder(self.app->channels[i].bits, &sample->raw[i]);
     }
     sample->fresh |= fresh ? 1u << i : 0u;
   }

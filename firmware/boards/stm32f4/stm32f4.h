@@ -106,6 +106,8 @@ struct flash {
 #define DMA_CHANNEL(n) ((uint32_t)(n) << 25)
 #define DMA_LOW_STREAM0 0x3Du                /* all flags of stream 0 in LISR and LIFCR */
 #define DMA_LOW_STREAM0_COMPLETE (1u << 5)
+#define DMA_LOW_STREAM3 (0x3Du << 22)        /* of stream 3 */
+#define DMA_HIGH_STREAM4 0x3Du               /* of stream 4 in HISR and HIFCR */
 #define DMA_HIGH_STREAM6 (0x3Du << 16)       /* all flags of stream 6 in HISR and HIFCR */
 
 #define USART_CR1_ON_RX_TX ((1u << 13) | (1u << 2) | (1u << 3))
@@ -114,8 +116,7 @@ struct flash {
 #define SPI_CR1_MASTER_ON ((1u << 2) | (1u << 6) | (1u << 8) | (1u << 9) | (1u << 11)) /* 16 bits, software select */
 #define SPI_CR1_DIVIDE_8 (2u << 3)
 #define SPI_CR1_SECOND_EDGE (1u << 0)
-#define SPI_SR_RXNE (1u << 0)
-#define SPI_SR_BSY (1u << 7)
+#define SPI_CR2_DMA 3u
 
 #define IWDG_KICK 0xAAAAu
 #define IWDG_UNLOCK 0x5555u
