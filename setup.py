@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import xml.etree.ElementTree as ElementTree
 
 from setuptools import find_packages, setup
@@ -44,6 +45,12 @@ def shared_files():
     return entries
 
 
+def scripts():
+    """Return the console scripts: the command, and one per node that exists."""
+    nodes = runpy.run_path(os.path.join(HERE, 'nodes', 'environment.py'))['executables']()
+    return ['haptic = %s.main:main' % NAME] + ['%s = %s.%s:main' % (node, NAME, node) for node in nodes]
+
+
 def long_description():
     """Return the text of README.md."""
     with open(os.path.join(HERE, 'README.md'), encoding='utf-8') as text:
@@ -75,8 +82,6 @@ setup(
     extras_require=REQUIREMENTS,
     zip_safe=False,
     entry_points={
-        'console_scripts': [
-            'haptic = mbs_haptics.main:main',
-        ],
+        'console_scripts': scripts(),
     },
 )

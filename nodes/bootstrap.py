@@ -23,9 +23,21 @@ from typing import NamedTuple
 # What a verb needs beyond the packages that every verb needs: sections of requirements.txt.
 EXTRAS = {'test': 'test', 'bench': 'bench'}
 BASE = 'base'
+# Part of the base where ROS 2 comes as wheels.
+WHEELS = 'ros'
 
 NO_NETWORK = ('NewConnectionError', 'name resolution', 'Name or service not known', 'Network is unreachable',
               'ConnectTimeout', 'ReadTimeout', 'ProxyError', 'Connection refused', 'Connection reset')
+
+
+def _sibling(name):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).resolve().with_name(name + '.py'))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+ENVIRONMENT = _sibling('environment')       # what ROS 2 needs; the package itself is not importable yet
 
 
 class SetupError(Exception):
@@ -83,7 +95,7 @@ def choose(root, environ):
 def fingerprint(env):
     """Return the text that a stamp must hold: it changes with the lists, the place, the Python and the ROS 2."""
     lists = [(env.root / name).read_bytes() for name in ('requirements.txt', 'setup.py')]
-    facts = [str(env.root), str(env.folder), os.path.realpath(env.python), env.ros]
+    facts = [str(env.root), str(env.folder), os.path.realpath(env.python), env.ros, *ENVIRONMENT.executables()]
     return hashlib.sha256(b'\0'.join(lists + [fact.encode() for fact in facts])).hexdigest()
 
 
@@ -185,8 +197,33 @@ def install(env, extras=()):
         show = subprocess.run([env.python, '-c', 'import numpy; print("numpy==" + numpy.__version__)'],
                               env=clean(os.environ, env), capture_output=True, text=True, check=False)
         constraints.write_text(show.stdout)
+    extras = [*wheels(env), *extras]
     package = '.[%s]' % ','.join(extras) if extras else '.'
     run_logged(env, pip(env) + ['--constraint', constraints, '--editable', package])
+    make_prefix(env)
+
+
+def wheels(env):
+    """Return the extra that brings ROS 2 as wheels, unless an installation is sourced or there are none for this machine."""
+    return [] if env.ros or not ENVIRONMENT.wheels_fit() else [WHEELS]
+
+
+def make_prefix(env):
+    """Make the environment an ament prefix that holds this package: an editable installation leaves that out.
+
+    So `ros2 launch`, `ros2 run` and get_package_share_directory find launch files, configurations and executables.
+    """
+    module = ENVIRONMENT
+    marker, share, programs = (env.folder / module.INDEX / module.PACKAGE, env.folder / 'share' / module.PACKAGE,
+                               env.folder / 'lib' / module.PACKAGE)
+    for folder in (marker.parent, share, programs):
+        folder.mkdir(parents=True, exist_ok=True)
+    marker.touch()
+    links = {share / name: env.root / name for name in ('package.xml', 'launch', 'config')}
+    links.update({programs / name: env.folder / 'bin' / name for name in module.executables()})
+    for link, target in links.items():
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
 
 
 def run_logged(env, command):
@@ -226,15 +263,18 @@ def clean(environ, env):
 
     Under ROS 2, PYTHONPATH stays: rclpy comes from there.
     """
-    drop = {'PYTHONHOME', 'PIP_TARGET', 'PIP_PREFIX', 'PIP_USER', '_ROS_WHEELS_BOOTSTRAP_COMPLETE'}
+    drop = {'PYTHONHOME', 'PIP_TARGET', 'PIP_PREFIX', 'PIP_USER'}
     if not env.ros:
         drop.add('PYTHONPATH')
-    if '_ROS_WHEELS_BOOTSTRAP_COMPLETE' in environ:
-        drop.add('LD_LIBRARY_PATH')     # set by the ROS wheels of another environment, for its libraries
-    kept = {name: value for name, value in environ.items() if name not in drop}
+    kept = {name: value for name, value in ENVIRONMENT.foreign(environ).items() if name not in drop}
     kept.update(VIRTUAL_ENV=str(env.folder), PIP_USER='0',
                 PATH=os.pathsep.join([str(env.folder / 'bin'), environ.get('PATH', os.defpath)]))
     return kept
+
+
+def for_command(environ, env):
+    """Return the variables for the command itself: those of `clean`, with what ROS 2 needs."""
+    return ENVIRONMENT.ready(clean(environ, env), env.folder)
 
 
 def stop(signum, _frame):
@@ -263,4 +303,4 @@ def main(root, argv):
             say('the environment cannot be made (%s); set HAPTIC_ENV to a folder you can write to.' % error)
         return 2
     command = env.folder / 'bin' / 'haptic'
-    os.execve(command, [str(command), *argv], clean(os.environ, env))
+    os.execve(command, [str(command), *argv], for_command(os.environ, env))

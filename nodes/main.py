@@ -12,6 +12,7 @@ import re
 import sys
 from pathlib import Path
 
+from mbs_haptics import environment
 from mbs_haptics.suggest import unknown
 
 COMMANDS = Path(__file__).resolve().parent / 'commands'
@@ -49,6 +50,7 @@ def frame(known):
 
 def call(verb, argv):
     """Import the module of a verb, let it parse argv, run it and return its exit code."""
+    environment.ready()         # before anything imports rclpy
     module = importlib.import_module('mbs_haptics.commands.' + verb)
     parser = argparse.ArgumentParser(prog='haptic ' + verb, description=module.HELP, allow_abbrev=False)
     module.add_arguments(parser)

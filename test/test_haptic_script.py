@@ -56,6 +56,12 @@ def bootstrap():
     return module
 
 
+@pytest.fixture(autouse=True)
+def wheels(bootstrap, monkeypatch):
+    """Let every machine be one that ROS 2 has wheels for."""
+    monkeypatch.setattr(bootstrap.ENVIRONMENT, 'wheels_fit', lambda: True)
+
+
 @pytest.fixture
 def steps(bootstrap, monkeypatch):
     """Replace the commands by a record of them; `venv` still makes an interpreter."""
@@ -93,7 +99,7 @@ def kinds(steps):
 def test_first_use_creates_and_installs_and_second_use_does_nothing(bootstrap, steps, root, capsys):
     env = bootstrap.choose(root, {})
     bootstrap.prepare(env)
-    assert kinds(steps) == ['venv', 'pip', '.']
+    assert kinds(steps) == ['venv', 'pip', '.[ros]']
     assert len(capsys.readouterr().err.splitlines()) == 2
     bootstrap.prepare(env)
     assert len(steps) == 3 and capsys.readouterr().err == ''
@@ -103,17 +109,33 @@ def test_extra_of_a_verb_is_added_once_and_keeps_the_others(bootstrap, steps, ro
     env = bootstrap.choose(root, {})
     for extras in ([], ['test'], ['bench'], ['test'], []):
         bootstrap.prepare(env, extras)
-    assert kinds(steps) == ['venv', 'pip', '.', '.[test]', '.[bench]']
+    assert kinds(steps) == ['venv', 'pip', '.[ros]', '.[ros,test]', '.[ros,bench]']
 
 
 def test_first_use_with_an_extra_is_one_installation(bootstrap, steps, root):
     bootstrap.prepare(bootstrap.choose(root, {}), ['test'])
-    assert kinds(steps) == ['venv', 'pip', '.[test]']
+    assert kinds(steps) == ['venv', 'pip', '.[ros,test]']
 
 
 def test_installation_uses_the_pins(bootstrap, steps, root):
     bootstrap.prepare(bootstrap.choose(root, {}))
-    assert steps[-1][-4:] == ['--constraint', 'requirements.txt', '--editable', '.']
+    assert steps[-1][-4:] == ['--constraint', 'requirements.txt', '--editable', '.[ros]']
+
+
+def test_machine_without_wheels_gets_the_rest(bootstrap, steps, root, monkeypatch):
+    monkeypatch.setattr(bootstrap.ENVIRONMENT, 'wheels_fit', lambda: False)
+    bootstrap.prepare(bootstrap.choose(root, {}))
+    assert kinds(steps) == ['venv', 'pip', '.']
+
+
+def test_environment_becomes_an_ament_prefix_with_this_package(bootstrap, steps, root):
+    env = bootstrap.choose(root, {})
+    bootstrap.prepare(env)
+    variables = bootstrap.for_command({'PATH': '/bin'}, env)
+    assert variables['AMENT_PREFIX_PATH'] == str(env.folder)
+    assert bootstrap.ENVIRONMENT.package_prefix('mbs_haptics', variables) == env.folder
+    assert os.readlink(env.folder / 'share' / 'mbs_haptics' / 'launch') == str(root / 'launch')
+    assert os.readlink(env.folder / 'lib' / 'mbs_haptics' / 'recorder') == str(env.folder / 'bin' / 'recorder')
 
 
 def test_changed_list_updates_in_place(bootstrap, steps, root):
@@ -121,7 +143,7 @@ def test_changed_list_updates_in_place(bootstrap, steps, root):
     bootstrap.prepare(env)
     (root / 'requirements.txt').write_text('numpy==9\n')
     bootstrap.prepare(env)
-    assert kinds(steps) == ['venv', 'pip', '.', '.']
+    assert kinds(steps) == ['venv', 'pip', '.[ros]', '.[ros]']
 
 
 def test_lost_interpreter_makes_a_new_environment(bootstrap, steps, root):
@@ -130,7 +152,7 @@ def test_lost_interpreter_makes_a_new_environment(bootstrap, steps, root):
     env.python.unlink()
     env.python.symlink_to('/nowhere/python')
     bootstrap.prepare(env)
-    assert kinds(steps) == ['venv', 'pip', '.'] * 2
+    assert kinds(steps) == ['venv', 'pip', '.[ros]'] * 2
 
 
 @pytest.mark.parametrize('extras', [[], ['test']])
@@ -243,7 +265,7 @@ def test_sourced_ros_has_an_environment_of_its_own_that_sees_the_system(bootstra
         env = bootstrap.choose(root, sourced)
         bootstrap.prepare(env)
     assert env.folder.name == '.venv-jazzy'
-    assert '--system-site-packages' in steps[0]
+    assert '--system-site-packages' in steps[0] and kinds(steps)[-1] == '.'
     assert 'requirements.txt' not in steps[-1]
     assert bootstrap.clean(sourced, env)['PYTHONPATH'] == sourced['PYTHONPATH']
 

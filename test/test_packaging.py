@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mbs_haptics import environment
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ElementTree.parse(ROOT / 'package.xml')
 
@@ -98,9 +100,21 @@ def test_console_scripts_lead_to_functions(metadata):
         assert f'def {function}(' in source, script
 
 
+def test_every_node_is_a_console_script_and_has_main(metadata):
+    scripts = [script.split(' = ')[0] for script in metadata['entry_points']['console_scripts']]
+    assert scripts[0] == 'haptic' and scripts[1:] == environment.executables()
+    assert 'recorder' in scripts
+
+
+def test_messages_of_the_wheels_are_those_of_package_xml():
+    wheels = {name.removeprefix('ros-jazzy-').replace('-', '_') for section, name, *_ in pins() if section == 'ros'}
+    wanted = {node.text for node in PACKAGE.iter('exec_depend') if node.text.endswith(('_msgs', '_srvs'))}
+    assert wanted | {'rclpy'} <= wheels | {'rcl_interfaces'}
+
+
 def test_every_pin_satisfies_what_setup_asks_for():
     rows = list(pins())
-    assert {row[0] for row in rows} == {'tool', 'run', 'test', 'bench', 'batch'}
+    assert {row[0] for row in rows} == {'tool', 'run', 'ros', 'test', 'bench', 'batch'}
     for _, name, version, _, lowest in rows:
         assert numbers(version) >= numbers(lowest), name
 
@@ -124,7 +138,7 @@ def test_a_package_in_two_sections_has_one_version():
 def test_setup_asks_for_lowest_versions_and_not_for_pins(metadata):
     assert 'numpy>=1.24' in metadata['install_requires']
     assert 'pytest' in ' '.join(metadata['extras_require']['test'])
-    assert set(metadata['extras_require']) == {'test', 'bench', 'batch'}
+    assert set(metadata['extras_require']) == {'ros', 'test', 'bench', 'batch'}
     assert not any('==' in line for line in metadata['install_requires'])
 
 
