@@ -121,7 +121,11 @@ class BlockElimination:
 
     def solve(self, b) -> dict:
         """Return {column: x} of A_v x = b (one right-hand side per row)."""
-        b, x = self._forward(b), {}
+        return self._back(self._forward(b))
+
+    def _back(self, b) -> dict:
+        """Return {column: x} from the eliminated right-hand sides."""
+        x = {}
         for (group, columns), inverse in zip(reversed(self.pivots), reversed(self.inverse)):
             right = []
             for g in group:
@@ -138,17 +142,7 @@ class BlockElimination:
         """Return {u column: {v column: dv/du}} for the given independent columns, from the eliminated rows."""
         out = {}
         for u in columns:
-            x = {}
-            for (group, vs), inverse in zip(reversed(self.pivots), reversed(self.inverse)):
-                right = []
-                for g in group:
-                    value = -self.rows[g][u] if u in self.rows[g] else 0.0
-                    for c, e in self.rows[g].items():
-                        if c in x and not is_zero(x[c]):
-                            value = value - e * x[c]
-                    right.append(value)
-                for c, row in zip(vs, inverse):
-                    x[c] = _sum(e * r for e, r in zip(row, right) if not is_zero(e) and not is_zero(r))
+            x = self._back([-row[u] if u in row else 0.0 for row in self.rows])
             out[u] = {c: e for c, e in x.items() if not is_zero(e)}
         return out
 

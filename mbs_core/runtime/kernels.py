@@ -94,14 +94,14 @@ def normalise(x) -> None:
             x[o + j] *= s
 
 
-def save(x) -> None:
-    """Keep the state at the start of a step."""
+def copy(x, q: int, v: int, z: int, to_q: int, to_v: int, to_z: int) -> None:
+    """Copy a state: positions, rates and law states from three offsets to three others."""
     for i in range(NQ):
-        x[Q0 + i] = x[Q + i]
+        x[to_q + i] = x[q + i]
     for i in range(NV):
-        x[V0 + i] = x[V + i]
+        x[to_v + i] = x[v + i]
     for i in range(NZ):
-        x[Z0 + i] = x[Z + i]
+        x[to_z + i] = x[z + i]
 
 
 def move(x, h: float) -> None:
@@ -142,7 +142,7 @@ def rk4(x, h: float, s0: float, s1: float, whole: float) -> None:
     s0 and s1 are the fractions of the driven motion's own step `whole` at both ends.
     """
     t = x[TIME]
-    save(x)
+    copy(x, Q, V, Z, Q0, V0, Z0)
     for i in range(NQ):
         x[SQ + i] = 0.0
     for i in range(NV):
@@ -177,7 +177,7 @@ def rk4(x, h: float, s0: float, s1: float, whole: float) -> None:
 def euler(x, h: float, s0: float, s1: float, whole: float) -> None:
     """One semi-implicit Euler step: rates first, then positions with the new rates."""
     t = x[TIME]
-    save(x)
+    copy(x, Q, V, Z, Q0, V0, Z0)
     for i in range(NV):
         x[V + i] = x[V0 + i] + h * x[VD + i]
     for i in range(NZ):
@@ -280,7 +280,7 @@ def implicit(x, h: float, s0: float, s1: float, whole: float) -> None:
     """
     t = x[TIME]
     p = int(x[INFO + 2])
-    save(x)
+    copy(x, Q, V, Z, Q0, V0, Z0)
     slopes(x, p, F0)
     for j in range(NY):
         for i in range(NY):
@@ -323,23 +323,13 @@ def implicit(x, h: float, s0: float, s1: float, whole: float) -> None:
 def substep(x, h: float, s0: float, s1: float, whole: float, method: int) -> None:
     """One step by the given method; where its partition turns out poor on the way, the step is done again with another."""
     if PARTITIONS > 1:
-        for i in range(NQ):
-            x[Q1 + i] = x[Q + i]
-        for i in range(NV):
-            x[V1 + i] = x[V + i]
-        for i in range(NZ):
-            x[Z1 + i] = x[Z + i]
+        copy(x, Q, V, Z, Q1, V1, Z1)
     t = x[TIME]
     for attempt in range(PARTITIONS):
         if attempt > 0:
             x[INFO + 2] = float((int(x[INFO + 2]) + 1) % PARTITIONS)
             x[INFO + 4] += 1.0
-            for i in range(NQ):
-                x[Q + i] = x[Q1 + i]
-            for i in range(NV):
-                x[V + i] = x[V1 + i]
-            for i in range(NZ):
-                x[Z + i] = x[Z1 + i]
+            copy(x, Q1, V1, Z1, Q, V, Z)
             x[TIME] = t
             if ND > 0:
                 drive(x, s0, whole)

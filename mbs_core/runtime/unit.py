@@ -13,7 +13,7 @@ from mbs_core.runtime.library import Library, compile_program
 from mbs_core.symbolic.analysis import cost
 from mbs_core.symbolic.program import Layout, Program
 
-DRIVERS = ('solve_loops', 'forward', 'repartition', 'drive', 'normalise', 'save', 'move', 'gather', 'rk4', 'euler',
+DRIVERS = ('solve_loops', 'forward', 'repartition', 'drive', 'normalise', 'copy', 'move', 'gather', 'rk4', 'euler',
            'displace', 'slopes', 'factor', 'backsolve', 'implicit', 'substep', 'advance')
 GAMMA = 1.0 + 0.5 ** 0.5          # L-stable choice for the two-stage Rosenbrock method
 MOST, CLOSE, FINE, CLOSED = 12, 1e-7, 2e-14, 1e-9
