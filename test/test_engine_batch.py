@@ -83,3 +83,31 @@ def test_batch_refuses_what_it_does_not_know():
     for wrong, named in ((dict(q=np.full((3, 1), math.nan)), 'q'), (dict(speed=np.zeros((3, 1))), 'speed'), ({}, 'array')):
         with pytest.raises(MbsError, match=named):
             batch(**wrong)
+
+
+def make_five_bar():
+    """Return the five-bar for the workers of a sweep."""
+    from mbs_core.mechanisms import build
+    return build('five_bar')
+
+
+def test_sweep_in_parts_equals_a_batch_with_and_without_dask(monkeypatch):
+    """Parts of a sweep, in turn or handed to Dask, give what one batch gives; without Dask one sentence says how to get it."""
+    import sys
+    import types
+
+    from mbs_core.errors import MbsError
+    from mbs_core.runtime import compile_model
+    from mbs_core.runtime.batch import Batch, sweep
+    model = compile_model(make_five_bar())
+    q = model.start + np.random.default_rng(4).uniform(-0.05, 0.05, (150, 4))
+    whole = Batch(model)(q=q)
+    fake = types.ModuleType('dask')                       # Dask's two functions, done in turn
+    fake.delayed = lambda f: lambda *args: (f, args)
+    fake.compute = lambda *tasks: tuple(f(*args) for f, args in tasks)
+    monkeypatch.setitem(sys.modules, 'dask', fake)
+    for found in (sweep(make_five_bar, chunk=64, q=q), sweep(make_five_bar, chunk=64, dask=True, q=q)):
+        assert found['vd'] == pytest.approx(whole['vd'], rel=1e-12, abs=1e-12)
+    monkeypatch.setitem(sys.modules, 'dask', None)
+    with pytest.raises(MbsError, match='Dask'):
+        sweep(make_five_bar, dask=True, q=q)
