@@ -1,0 +1,117 @@
+"""From ROS parameters to a mechanism and the settings of its loop. No ROS in here: a `get(name, default)` is enough.
+
+`get` declares a parameter with its default, checks the type and returns the value, or the default.
+"""
+
+from dataclasses import MISSING, fields
+
+from mbs_core import mechanisms
+from mbs_core.errors import MbsError, suggest
+from mbs_core.haptics.passivity import check_stiffness
+from mbs_haptics.realtime.settings import ADMITTANCE, IMPEDANCE, Channel, Limits, Settings
+
+TIMING = ('stale_after', 'decay', 'fault_after', 'ramp', 'parameter_ramp', 'clock_step', 'spin', 'acceleration_filter', 'most_missed',
+          'frozen_samples')
+CHANNEL = ('ratio', 'plausible_speed', 'frozen_speed', 'force_input', 'stiffness', 'damping', 'stiffness_output', 'damping_output',
+           'stiffness_max', 'damping_max')
+STEP = 1e-5             # of the driven coordinate, for the stiffness by differences
+LOCAL_PERIOD = 1e-4     # s, of the device's own loop, which renders the local law
+
+
+def mechanism_of(get):
+    """Return the mechanism that `mechanism`, `mechanism_options` and `mode` ask for.
+
+    A mechanism that can be driven is, in impedance mode; in admittance mode it moves by itself.
+    """
+    name = get('mechanism', '')
+    if not name:
+        raise MbsError("the parameter 'mechanism' is missing: name one of the library, or the path of a file")
+    mode = get('mode', IMPEDANCE)
+    if mode not in (IMPEDANCE, ADMITTANCE):
+        raise MbsError(f"the parameter 'mode' is '{IMPEDANCE}' or '{ADMITTANCE}', not '{mode}'")
+    chosen = {}
+    for word in get('mechanism_options', '').split():
+        option, sign, text = word.partition('=')
+        if not sign:
+            raise MbsError(f"the parameter 'mechanism_options' holds words option=value, not '{word}'")
+        chosen[option] = mechanisms.option_value(name, option, text)
+    if 'driven' in mechanisms.options(name):
+        chosen.setdefault('driven', mode == IMPEDANCE)
+    return mechanisms.build(name, **chosen)
+
+
+def settings_of(get, mechanism) -> Settings:
+    """Return the settings of the loop: its channels with their limits, its rate and its patience."""
+    mode = get('mode', IMPEDANCE)
+    joints = [joint for joint in get('joints', ['']) if joint] or [c.name for c in mechanism.driven]
+    if not joints:
+        raise MbsError(f"the mechanism '{mechanism.name}' has no driven coordinate: name the measured ones in 'joints'")
+    channels = tuple(_channel(get, mechanism, joint, mode) for joint in joints)
+    timing = {name: get(f'timing.{name}', _default(Settings, name)) for name in TIMING}
+    return Settings(channels, rate_hz=get('rate_hz', 1000.0), wake=get('wake', 'timer'), method=get('method', 'rk4'),
+                    substeps=get('substeps', 1), **timing)
+
+
+def _default(cls, name):
+    field = next(f for f in fields(cls) if f.name == name)
+    return field.default if field.default is not MISSING else None
+
+
+def _channel(get, mechanism, joint, mode):
+    given = {name: get(f'channels.{joint}.{name}', _default(Channel, name)) for name in CHANNEL}
+    limits = Limits(**{f.name: get(f'limits.{joint}.{f.name}', f.default) for f in fields(Limits)})
+    coordinate = mechanism.coordinate_of(get(f'channels.{joint}.coordinate', joint))
+    if mode == ADMITTANCE and not given['force_input'] and len(mechanism.inputs) == 1:
+        given['force_input'] = next(iter(mechanism.inputs))
+    if mode == IMPEDANCE:
+        for key in ('stiffness', 'damping'):
+            given[f'{key}_output'] = _slope(mechanism, coordinate, joint, key, given)
+    return Channel(joint, coordinate.name, mode, limits=limits, **given)
+
+
+def _slope(mechanism, coordinate, joint, key, given):
+    """Return the output that holds a slope of the local law in the joint's units, made if it has to be scaled.
+
+    By default it is the mechanism's own '<coordinate>.stiffness' or '.damping'; 'none' leaves it out (K = 0 or B = 0).
+    """
+    name = given[f'{key}_output']
+    if name == 'none':
+        return ''
+    if not name:
+        name = f'{coordinate.name}.{key}'
+        if name not in mechanism.outputs:
+            return ''
+    if name not in mechanism.outputs:
+        raise MbsError(f"channel '{joint}': '{mechanism.name}' has no output '{name}'{suggest(name, mechanism.outputs)}")
+    if given['ratio'] == 1.0:
+        return name
+    scaled = f'local.{joint}.{key}'
+    if scaled not in mechanism.outputs:
+        mechanism.output(scaled, given['ratio'] ** 2 * mechanism.outputs[name][0], '1', f'{key.capitalize()} in the units of the joint')
+    return scaled
+
+
+def stiffness_of(state, coordinate, q) -> float:
+    """Return by how much the effort of a driven coordinate changes with it at q, at rest, by central differences."""
+    efforts = []
+    c = state.model.mechanism.coordinate_of(coordinate)
+    for at in (q - STEP, q + STEP):
+        state.drive(c.name, at)
+        state.assemble()
+        if state.forward() != 0:
+            raise MbsError(f"the model '{state.model.name}' can't be evaluated at {c.name} = {at:g}: a loop stays open")
+        efforts.append(float(state.eff[c.driven]))
+    return (efforts[1] - efforts[0]) / (2 * STEP)
+
+
+def check_passivity(settings, state, positions, device_damping, latency):
+    """Refuse a model that is stiffer at the measured pose than the declared damping of the device can hold.
+
+    A slope that is sent with the set-point is rendered by the device's own, quicker loop.
+    """
+    for channel, q in zip(settings.channels, positions):
+        if channel.mode == IMPEDANCE:
+            k = channel.ratio ** 2 * stiffness_of(state, channel.coordinate, channel.ratio * q)
+            local = bool(channel.stiffness_output)
+            check_stiffness(max(k, 0.0), device_damping, LOCAL_PERIOD if local else settings.step, 0.0 if local else latency,
+                            what=f"the model at the joint '{channel.joint}'")
