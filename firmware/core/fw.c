@@ -86,11 +86,11 @@ static bool is_calibrated(void) {
 }
 
 void fw_init(const struct app *app) {
-  static const struct channel_state no_channel;
-  static const struct actuator_state no_actuator;
-  static const struct fw_snapshot no_snapshot;
-  static const struct fw_counters no_counters;
-  static const struct calibration no_calibration;
+  static const struct channel_state no_channel = {0};
+  static const struct actuator_state no_actuator = {0};
+  static const struct fw_snapshot no_snapshot = {0};
+  static const struct fw_counters no_counters = {0};
+  static const struct calibration no_calibration = {0};
   struct safety_config config = app->safety;
   unsigned i;
   fw.app = app;
@@ -236,9 +236,9 @@ static void check_actuator(unsigned i, struct finding *found) {
 }
 
 static struct finding check_all(const struct hal_sample *sample, uint32_t late_us) {
-  const struct app *app = fw.app;
+  const struct app *device = fw.app;
   struct finding found = {FAULT_NONE, SAFETY_NO_CHANNEL, 0.0f, 0.0f};
-  const bool supply_bad = fw.supply_V < app->supply_min_V || fw.supply_V > app->supply_max_V;
+  const bool supply_bad = fw.supply_V < device->supply_min_V || fw.supply_V > device->supply_max_V;
   unsigned i;
   if (late_us >= fw.safety.config.watchdog_us) {
     find(&found, FAULT_FAST_LOOP_LATE, SAFETY_NO_CHANNEL, (float)late_us * 1.0e-3f,
@@ -249,19 +249,19 @@ static struct finding check_all(const struct hal_sample *sample, uint32_t late_u
   }
   if (persists(&fw.supply_ticks, supply_bad, PERSIST_TICKS)) {
     find(&found, FAULT_SUPPLY, SAFETY_NO_CHANNEL, fw.supply_V,
-         fw.supply_V < app->supply_min_V ? app->supply_min_V : app->supply_max_V);
+         fw.supply_V < device->supply_min_V ? device->supply_min_V : device->supply_max_V);
   }
-  for (i = 0; i < fw.app->channel_count; i++) {
+  for (i = 0; i < device->channel_count; i++) {
     const uint32_t age_us = acquisition_age_us(&fw.channels[i], fw.safety.now_us);
     if (((fw.control_channels >> i) & 1u) != 0u && fw.channels[i].refused && age_us > fw.safety.config.sensor_lost_us) {
-      find(&found, FAULT_SENSOR_IMPLAUSIBLE, i, (float)fw.channels[i].raw, (float)app->channels[i].raw_max);
+      find(&found, FAULT_SENSOR_IMPLAUSIBLE, i, (float)fw.channels[i].raw, (float)device->channels[i].raw_max);
     }
   }
-  for (i = 0; i < app->actuator_count; i++) {
+  for (i = 0; i < device->actuator_count; i++) {
     check_actuator(i, &found);
   }
-  if (app->skew_max > 0.0f && fw_abs(fw.actuators[0].q - fw.actuators[1].q) > app->skew_max) {
-    find(&found, FAULT_SKEW, 0u, fw.actuators[0].q - fw.actuators[1].q, app->skew_max);
+  if (device->skew_max > 0.0f && fw_abs(fw.actuators[0].q - fw.actuators[1].q) > device->skew_max) {
+    find(&found, FAULT_SKEW, 0u, fw.actuators[0].q - fw.actuators[1].q, device->skew_max);
   }
   return found;
 }

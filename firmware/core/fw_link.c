@@ -139,7 +139,7 @@ static void describe(struct session_config *config, const struct app *app) {
 }
 
 void fw_link_init(const struct app *app, uint32_t watchdog_us) {
-  static const struct session_config empty;
+  static const struct session_config empty = {0};
   link_.config = empty;
   link_.config.datagrams = hal_link_is_datagram();
   link_.config.main_rate_hz = (uint16_t)(FW_FAST_HZ / app->link_divider);

@@ -4,7 +4,7 @@
 #include "fwmath.h"
 
 void safety_init(struct safety *safety, const struct safety_config *config) {
-  static const struct safety cleared;
+  static const struct safety cleared = {0};
   *safety = cleared;
   safety->config = *config;
   if (safety->config.watchdog_us < SAFETY_WATCHDOG_US) {
@@ -36,7 +36,7 @@ static uint32_t since(uint32_t then_us, uint32_t now_us) {
 }
 
 static void forget_setpoint(struct safety *safety) {
-  static const struct setpoint nothing;
+  static const struct setpoint nothing = {0};
   unsigned i;
   for (i = 0; i < FW_ACTUATORS_MAX; i++) {
     safety->setpoint[i] = nothing;
@@ -153,7 +153,7 @@ static enum protocol_result check_reset(const struct safety *safety, uint32_t no
 }
 
 uint8_t safety_reset(struct safety *safety, uint32_t now_us) {
-  static const struct finding nothing;
+  static const struct finding nothing = {0};
   const uint32_t saved = hal_irq_save();
   const enum protocol_result result = check_reset(safety, now_us);
   if (result == PROTOCOL_RESULT_OK) {

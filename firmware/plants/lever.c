@@ -9,7 +9,7 @@
 
 #define RATIO 0.5
 #define HALL_A 3.7   /* V^2 */
-#define HALL_B 612.0 /* V^2/m */
+#define HALL_B 437.0 /* V^2/m: the sensors see 3 mm beyond both ends */
 #define HALL_CENTRE 5.0e-3
 #define HALL_END 1.0e-3
 #define FRONT_TRAVEL 10.0e-3
@@ -51,10 +51,10 @@ static void lever_init(void *state, uint64_t seed) {
   lever->coulomb = 0.05;
   lever->return_force = -0.5;
   lever->travel = FRONT_TRAVEL * RATIO;
-  lever->stop_stiffness = 1.0e5;
+  lever->stop_stiffness = 2.0e5;
   lever->stop_damping = 60.0;
   lever->hall_deviation = 0.1e-3;
-  lever->coil_V_per_velocity = 1.0;
+  lever->coil_V_per_velocity = 0.5;
   lever->spike_rate_hz = 0.5;
   lever->spike_V = 0.8;
 }
@@ -126,7 +126,7 @@ static void lever_calibration(const void *state, struct calibration *calibration
   (void)state;
   calibration->gain[0] = (float)(1.0 / (2.0 * HALL_B));
   calibration->offset[0] = (float)HALL_CENTRE;
-  calibration->gain[2] = 1.0f;
+  calibration->gain[2] = 2.0f;
   calibration->offset[2] = (float)COIL_V;
 }
 

@@ -225,18 +225,18 @@ static void watch(unsigned i, uint8_t state) {
   const bool driven = sim.gate[i] == HAL_GATE_DRIVE;
   const double passed = (double)(sim.tick - sim.armed_tick + 1u) * FW_FAST_US / (double)sim.app.safety.ramp_us;
   struct fw_view view;
-  double force, step, cooling;
+  double force, change, cooling;
   bool falling;
   fw_view(i, &view);
   force = fabs((double)view.force);
-  step = fabs((double)view.force - (double)sim.last_force[i]);
+  change = fabs((double)view.force - (double)sim.last_force[i]);
   cooling = (double)sim.last_heat[i] * (1.0 - 10.0 / (double)(thermal->window_s * (float)FW_FAST_HZ));
   count(SIM_NOT_FINITE, !isfinite(view.force) || !isfinite(sim.duty[i]) || !isfinite(view.heat) || !isfinite(view.q)
                             || !isfinite(view.qd));
   count(SIM_DUTY_RANGE, !(fabs((double)sim.duty[i]) <= 1.0));
   count(SIM_FORCE_RANGE, !(force <= (double)limits->force_max * 1.000001));
   falling = force <= fabs((double)sim.last_force[i]) && view.force * sim.last_force[i] >= 0.0f;
-  count(SIM_SLEW, driven && !falling && !(step <= (double)limits->slew_max / FW_FAST_HZ * 1.0001 + 1e-6));
+  count(SIM_SLEW, driven && !falling && !(change <= (double)limits->slew_max / FW_FAST_HZ * 1.0001 + 1e-6));
   count(SIM_DRIVEN_UNARMED, (driven && !armed) || (!driven && (sim.duty[i] < 0.0f || sim.duty[i] > 0.0f)));
   count(SIM_DRIVEN_LATE, driven && hal_time_us() - fw_safety()->setpoint_us >= fw_safety()->config.watchdog_us);
   count(SIM_RAMP, driven && passed < 1.0 && !(force <= passed * (double)limits->force_max * 1.000001));

@@ -130,8 +130,8 @@ void sim_sweep_random(unsigned ticks, uint64_t seed, double seen[4]) {
   for (t = 0; t < ticks; t++) {
     const struct app *device = fw_app();
     const double kind = chance_uniform(&chance);
-    float laws[FW_ACTUATORS_MAX * 4];
     if (kind < 0.3) {
+      float laws[FW_ACTUATORS_MAX * 4];
       for (i = 0; i < 4 * device->actuator_count; i++) {
         laws[i] = random_number(&chance);
       }
