@@ -235,7 +235,7 @@ static void check_actuator(unsigned i, struct finding *found) {
   }
 }
 
-static struct finding check_all(const struct hal_sample *sample, uint32_t late_us) {
+static struct finding check_all(const struct hal_sample *sample, uint32_t now_us, uint32_t late_us) {
   const struct app *device = fw.app;
   struct finding found = {FAULT_NONE, SAFETY_NO_CHANNEL, 0.0f, 0.0f};
   const bool supply_bad = fw.supply_V < device->supply_min_V || fw.supply_V > device->supply_max_V;
@@ -252,7 +252,7 @@ static struct finding check_all(const struct hal_sample *sample, uint32_t late_u
          fw.supply_V < device->supply_min_V ? device->supply_min_V : device->supply_max_V);
   }
   for (i = 0; i < device->channel_count; i++) {
-    const uint32_t age_us = acquisition_age_us(&fw.channels[i], fw.safety.now_us);
+    const uint32_t age_us = acquisition_age_us(&fw.channels[i], now_us);
     if (((fw.control_channels >> i) & 1u) != 0u && fw.channels[i].refused && age_us > fw.safety.config.sensor_lost_us) {
       find(&found, FAULT_SENSOR_IMPLAUSIBLE, i, (float)fw.channels[i].raw, (float)device->channels[i].raw_max);
     }
@@ -389,7 +389,7 @@ bool fw_fast_isr(void) {
   }
   input.now_us = now_us;
   input.estop = sample.estop;
-  input.found = check_all(&sample, gap_us);
+  input.found = check_all(&sample, now_us, gap_us);
   find_oldest(&input);
   allowed = safety_step(&fw.safety, &input);
   for (i = 0; i < fw.app->actuator_count; i++) {

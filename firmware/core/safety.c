@@ -223,7 +223,6 @@ static void watch_setpoints(struct safety *safety, uint32_t now_us) {
 struct safety_output safety_step(struct safety *safety, const struct safety_input *input) {
   struct safety_output output = {HAL_GATE_OFF, 0.0f};
   const struct finding finding = check_running(safety, input);
-  safety->now_us = input->now_us;
   safety->estop_input = input->estop;
   safety->found = finding.fault;
   if (input->estop) {

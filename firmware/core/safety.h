@@ -61,7 +61,6 @@ struct safety {
   bool calibrated;
   bool estop_input;
   enum fault found;     /* of the last fast period: an implausible device is not armed */
-  uint32_t now_us;      /* time of the last fast period */
   uint32_t setpoint_us; /* when the last set-point came, or the device was armed */
   bool setpoint_seen;   /* one came since start or since the fault, and is not older than the watchdog */
   uint32_t armed_us;

@@ -286,6 +286,7 @@ static void host_inside(void) {
 }
 
 static void step(void) {
+  bool main_due;
   unsigned i;
   plant_step(&sim.plant, 1.0 / FW_FAST_HZ, sim.duty, sim.gate);
   plant_sample(&sim.plant, &sim.sample);
@@ -299,13 +300,14 @@ static void step(void) {
     sim.wall.waiting = false;
     (void)sim_setpoint(sim.wall.law, sim.app.actuator_count);
   }
-  if (fw_fast_isr()) {
+  main_due = fw_fast_isr();
+  monitor(); /* here: a request that the link brings acts in the next fast period */
+  if (main_due) {
     fw_main_isr();
     if (sim.tick % sim.app.link_divider == 0) {
       host_inside();
     }
   }
-  monitor();
 }
 
 static void log_row(double *row) {
