@@ -25,6 +25,8 @@ EXTRAS = {'test': 'test', 'bench': 'bench'}
 BASE = 'base'
 # Part of the base where ROS 2 comes as wheels.
 WHEELS = 'ros'
+# Part of the base where there is no C compiler.
+COMPILER = 'compiler'
 
 NO_NETWORK = ('NewConnectionError', 'name resolution', 'Name or service not known', 'Network is unreachable',
               'ConnectTimeout', 'ReadTimeout', 'ProxyError', 'Connection refused', 'Connection reset')
@@ -197,7 +199,7 @@ def install(env, extras=()):
         show = subprocess.run([env.python, '-c', 'import numpy; print("numpy==" + numpy.__version__)'],
                               env=clean(os.environ, env), capture_output=True, text=True, check=False)
         constraints.write_text(show.stdout)
-    extras = [*wheels(env), *extras]
+    extras = [*wheels(env), *compiler(), *extras]
     package = '.[%s]' % ','.join(extras) if extras else '.'
     run_logged(env, pip(env) + ['--constraint', constraints, '--editable', package])
     make_prefix(env)
@@ -206,6 +208,11 @@ def install(env, extras=()):
 def wheels(env):
     """Return the extra that brings ROS 2 as wheels, unless an installation is sourced or there are none for this machine."""
     return [] if env.ros or not ENVIRONMENT.wheels_fit() else [WHEELS]
+
+
+def compiler():
+    """Return the extra that brings a C compiler, which builds the virtual device, unless this machine has one."""
+    return [] if any(map(shutil.which, ('cc', 'gcc', 'clang'))) else [COMPILER]
 
 
 def make_prefix(env):

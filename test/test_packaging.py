@@ -114,7 +114,7 @@ def test_messages_of_the_wheels_are_those_of_package_xml():
 
 def test_every_pin_satisfies_what_setup_asks_for():
     rows = list(pins())
-    assert {row[0] for row in rows} == {'tool', 'run', 'ros', 'test', 'bench', 'batch'}
+    assert {row[0] for row in rows} == {'tool', 'run', 'ros', 'compiler', 'test', 'bench', 'batch'}
     for _, name, version, _, lowest in rows:
         assert numbers(version) >= numbers(lowest), name
 
@@ -138,7 +138,7 @@ def test_a_package_in_two_sections_has_one_version():
 def test_setup_asks_for_lowest_versions_and_not_for_pins(metadata):
     assert 'numpy>=1.24' in metadata['install_requires']
     assert 'pytest' in ' '.join(metadata['extras_require']['test'])
-    assert set(metadata['extras_require']) == {'ros', 'test', 'bench', 'batch'}
+    assert set(metadata['extras_require']) == {'ros', 'compiler', 'test', 'bench', 'batch'}
     assert not any('==' in line for line in metadata['install_requires'])
 
 

@@ -17,7 +17,7 @@ from mbs_haptics.wire.codec import Sequence, Stream, WireError, decode, encode, 
 from mbs_haptics.wire.handshake import answer, greet, hello_request
 
 SYNC_HZ = 50            # how often the bare round trip is measured
-UNANSWERED_MOST = 64    # a stall of the machine is caught up within these; more mean a link that is overloaded
+UNANSWERED_S = 0.15     # a stall of a shared machine is caught up within this; more means a link that is overloaded
 
 
 class Link:
@@ -150,6 +150,8 @@ class Exchange:
         """Count states, note round trips, keep the newest state and counters."""
         for frame in frames:
             if frame.name == self.device.state:
+                if self.newest is None:
+                    self.seq = frame['echo_seq']        # go on where an earlier host has ended
                 if self.states.take(frame.seq):
                     self.newest = frame
                 self.note_echo(frame['echo_seq'])
@@ -176,7 +178,7 @@ class Exchange:
                     return True
             if self.due % max(1, int(self.rate_hz / SYNC_HZ)) == 0:
                 self.link.send(encode('SYNC_REQUEST', (clock_us(),)))
-            if self.newest is None or self.unanswered > UNANSWERED_MOST:
+            if self.newest is None or self.unanswered > UNANSWERED_S * self.rate_hz:
                 self.skipped += 1       # sent now, it would only wait in a queue and grow old there
             else:
                 self.send_setpoint()

@@ -1,5 +1,6 @@
 /* What runs before main on a Cortex-M4F: copy the initialised data, clear the rest, switch the floating-point unit on.
  * The vector table itself is the board's, because its interrupts are. */
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cortex_m4.h"
@@ -17,12 +18,13 @@ void Reset_Handler(void) {
   SCB_CPACR |= SCB_CPACR_FPU;
   cortex_barrier();
 
-  const uint32_t *from = linker_data_load;
-  for (uint32_t *to = linker_data_start; to < linker_data_end; to++) {
-    *to = *from++;
+  const size_t data_words = ((uintptr_t)linker_data_end - (uintptr_t)linker_data_start) / sizeof(uint32_t);
+  const size_t bss_words = ((uintptr_t)linker_bss_end - (uintptr_t)linker_bss_start) / sizeof(uint32_t);
+  for (size_t i = 0; i < data_words; i++) {
+    linker_data_start[i] = linker_data_load[i];
   }
-  for (uint32_t *to = linker_bss_start; to < linker_bss_end; to++) {
-    *to = 0u;
+  for (size_t i = 0; i < bss_words; i++) {
+    linker_bss_start[i] = 0u;
   }
   main();
   for (;;) {
