@@ -23,6 +23,7 @@ from mbs_haptics.wire.codec import encode
 from mbs_haptics.wire.definition import ENUMS
 from mbs_haptics.wire.handshake import hello_request, reset
 
+CI = os.environ.get('CI', '').lower() in ('true', '1')
 ROOT = Path(__file__).resolve().parents[1]
 APPS = ['lid_hinge', 'piano_key', 'steering_wheel']
 ARM = [name for name, board in BOARDS.items() if board.is_arm]
@@ -77,6 +78,21 @@ def test_cppcheck_finds_nothing(need_tool):
         [cppcheck, '--quiet', '--std=c99', '--error-exitcode=1', '--enable=warning,performance,portability', '-j2',
          '--suppress=missingIncludeSystem', '--inline-suppr', *includes, *map(str, folders)], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
+
+
+def test_arp_and_udp_of_the_emulated_board_under_the_sanitizers(need_tool, tmp_path):
+    gcc = need_tool('gcc', 'gcc')
+    firmware = ROOT / 'firmware'
+    command = [gcc, '-std=c99', '-g', '-O1', *building.STRICT, '-fsanitize=address,undefined', '-fno-sanitize-recover=all',
+               f'-I{firmware / "boards" / "arm"}', firmware / 'test' / 'test_net.c', firmware / 'boards' / 'arm' / 'net.c',
+               '-lcmocka', '-o', tmp_path / 'test_net']
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    if 'cmocka' in made.stderr:
+        sentence = 'the cmocka library is missing: sudo apt install libcmocka-dev'
+        pytest.fail(sentence, pytrace=False) if CI else pytest.skip(sentence)
+    assert made.returncode == 0, made.stderr
+    done = subprocess.run([tmp_path / 'test_net'], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_built_device_is_found_again_and_a_changed_one_is_built_anew(tmp_path, monkeypatch):
