@@ -100,8 +100,14 @@ def adaptive(model, seconds, times=None, rtol=1e-10, atol=1e-12, state=None, met
 
     def load(t, y):
         s.t = t
-        s.q[:], s.v[:], s.z[:] = y[:nq], y[nq:nq + nv], y[nq + nv:]
-        return s.forward()
+        for _ in range(2):                     # once more if another partition is better there
+            s.q[:], s.v[:], s.z[:] = y[:nq], y[nq:nq + nv], y[nq + nv:]
+            s.forward()
+            before = s.partition
+            if 'repartition' in model.unit.signatures:
+                s._call('repartition', s.x)
+            if s.partition == before:
+                break
 
     def rates(t, y):
         load(t, y)
