@@ -32,7 +32,8 @@ static void tick(unsigned n) {
   for (unsigned i = 0; i < n; i++) {
     fake.now_us += FW_FAST_US;
     read_sensors();
-    if (fw_fast_isr()) fw_main_isr();
+    if (fw_fast_isr())
+      fw_main_isr();
   }
 }
 
@@ -51,8 +52,8 @@ static void boot(void) {
   current_A = 0.0f;
   fake.sample.fresh = 7u;
   fake.sample.supply_raw = (int32_t)(24.0f / 66.0f * 65520.0f);
-  fake.calibration = (struct calibration){
-      CALIBRATION_MAGIC, {1.0f / (2.0f * HALL_B), 0.0f, 2.0f}, {0.005f, 0.0f, 1.65f}};
+  fake.calibration =
+      (struct calibration){CALIBRATION_MAGIC, {1.0f / (2.0f * HALL_B), 0.0f, 2.0f}, {0.005f, 0.0f, 1.65f}};
   fw_init(&app);
   tick(1100);
 }
@@ -161,9 +162,11 @@ static void a_sensor_out_of_range_stops_it(void **unused) {
     read_sensors();
     fake.sample.raw[0] = 65520; /* broken wire */
     (void)safety_setpoint(fw_safety(), &zero, 1, fake.now_us);
-    if (fw_fast_isr()) fw_main_isr();
+    if (fw_fast_isr())
+      fw_main_isr();
   }
-  assert_true(fw_safety()->latched.fault == FAULT_SENSOR_IMPLAUSIBLE || fw_safety()->latched.fault == FAULT_SENSOR_LOST);
+  assert_true(fw_safety()->latched.fault == FAULT_SENSOR_IMPLAUSIBLE
+              || fw_safety()->latched.fault == FAULT_SENSOR_LOST);
   assert_int_equal(fake.gate[0], HAL_GATE_OFF);
 }
 
@@ -332,7 +335,8 @@ static void a_main_loop_that_does_not_come_is_counted(void **unused) {
 static void give(uint8_t type, const uint8_t *body) {
   const struct protocol_header header = {.type = type, .t_us = fake.now_us, .seq = (uint16_t)(fake.now_us / 1000u)};
   const struct protocol_shape shape = protocol_shape_of(type);
-  if (body != NULL) memcpy(fake.inbox + PROTOCOL_HEADER_SIZE, body, (size_t)shape.length - shape.crc - PROTOCOL_HEADER_SIZE);
+  if (body != NULL)
+    memcpy(fake.inbox + PROTOCOL_HEADER_SIZE, body, (size_t)shape.length - shape.crc - PROTOCOL_HEADER_SIZE);
   fake.inbox_size = framing_seal(fake.inbox, &header);
   tick(10);
 }
@@ -363,27 +367,27 @@ static void frames_reach_the_safety_block(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(it_starts_sensing_with_outputs_off),
-    cmocka_unit_test(it_refuses_to_arm_uncalibrated),
-    cmocka_unit_test(it_refuses_to_arm_when_implausible),
-    cmocka_unit_test(current_follows_the_force_asked_for),
-    cmocka_unit_test(set_points_that_cease_stop_it),
-    cmocka_unit_test(a_lost_sensor_stops_it),
-    cmocka_unit_test(a_sensor_out_of_range_stops_it),
-    cmocka_unit_test(a_short_glitch_is_ignored_and_a_jump_stops_it),
-    cmocka_unit_test(coil_against_hall_stops_it),
-    cmocka_unit_test(leaving_the_travel_stops_it),
-    cmocka_unit_test(too_fast_stops_it),
-    cmocka_unit_test(too_much_current_stops_it),
-    cmocka_unit_test(current_that_does_not_come_stops_it),
-    cmocka_unit_test(bad_supply_stops_it_and_prevents_arming),
-    cmocka_unit_test(a_driver_fault_stops_it),
-    cmocka_unit_test(estop_input_stops_it),
-    cmocka_unit_test(a_fast_loop_that_stood_still_stops_it),
-    cmocka_unit_test(a_number_that_is_none_stops_it),
-    cmocka_unit_test(thermal_state_outlives_estop_reset_and_arming),
-    cmocka_unit_test(a_main_loop_that_does_not_come_is_counted),
-    cmocka_unit_test(frames_reach_the_safety_block),
+      cmocka_unit_test(it_starts_sensing_with_outputs_off),
+      cmocka_unit_test(it_refuses_to_arm_uncalibrated),
+      cmocka_unit_test(it_refuses_to_arm_when_implausible),
+      cmocka_unit_test(current_follows_the_force_asked_for),
+      cmocka_unit_test(set_points_that_cease_stop_it),
+      cmocka_unit_test(a_lost_sensor_stops_it),
+      cmocka_unit_test(a_sensor_out_of_range_stops_it),
+      cmocka_unit_test(a_short_glitch_is_ignored_and_a_jump_stops_it),
+      cmocka_unit_test(coil_against_hall_stops_it),
+      cmocka_unit_test(leaving_the_travel_stops_it),
+      cmocka_unit_test(too_fast_stops_it),
+      cmocka_unit_test(too_much_current_stops_it),
+      cmocka_unit_test(current_that_does_not_come_stops_it),
+      cmocka_unit_test(bad_supply_stops_it_and_prevents_arming),
+      cmocka_unit_test(a_driver_fault_stops_it),
+      cmocka_unit_test(estop_input_stops_it),
+      cmocka_unit_test(a_fast_loop_that_stood_still_stops_it),
+      cmocka_unit_test(a_number_that_is_none_stops_it),
+      cmocka_unit_test(thermal_state_outlives_estop_reset_and_arming),
+      cmocka_unit_test(a_main_loop_that_does_not_come_is_counted),
+      cmocka_unit_test(frames_reach_the_safety_block),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,8 @@ float lid_hinge_model(float r1_m, float v1_m_s, unsigned actuator) {
 static void tick(unsigned n) {
   for (unsigned i = 0; i < n; i++) {
     fake.now_us += FW_FAST_US;
-    if (fw_fast_isr()) fw_main_isr();
+    if (fw_fast_isr())
+      fw_main_isr();
   }
 }
 
@@ -124,12 +125,12 @@ static void a_set_point_for_one_is_refused(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(main_loop_runs_at_400_Hz_on_measured_strokes),
-    cmocka_unit_test(current_loops_run_at_2_kHz_in_turn),
-    cmocka_unit_test(forces_of_the_model_pass_the_limits),
-    cmocka_unit_test(a_model_that_yields_nonsense_stops_it),
-    cmocka_unit_test(a_crooked_lid_stops_it),
-    cmocka_unit_test(a_set_point_for_one_is_refused),
+      cmocka_unit_test(main_loop_runs_at_400_Hz_on_measured_strokes),
+      cmocka_unit_test(current_loops_run_at_2_kHz_in_turn),
+      cmocka_unit_test(forces_of_the_model_pass_the_limits),
+      cmocka_unit_test(a_model_that_yields_nonsense_stops_it),
+      cmocka_unit_test(a_crooked_lid_stops_it),
+      cmocka_unit_test(a_set_point_for_one_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
