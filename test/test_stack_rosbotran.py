@@ -163,7 +163,7 @@ if importlib.util.find_spec('rclpy'):
 
     def test_admittance_moves_the_free_lever_by_the_measured_force():
         with Stack(position=0.0, mechanism='lever', mode='admittance', joints='[lever]', channels__lever__stiffness=5.0,
-                   channels__lever__damping=0.05) as stack:
+                   channels__lever__damping=0.05, model__damper__rate=0.1) as stack:
             stack.effort = 0.14               # at rest the model stands where its spring holds this torque: 0.02 rad
             stack.wait_active()
             assert stack.force(1.5) == pytest.approx(5.0 * 0.02, rel=0.02)

@@ -1,14 +1,16 @@
-"""`haptic run`: run a demonstration and say how well it agrees with its reference."""
+"""`haptic run`: run a device, real or virtual, with a live view; or a demonstration against its reference."""
 
 import math
 import time
 from pathlib import Path
 
 from mbs_core.errors import MbsError, suggest
+from mbs_haptics import environment
 from mbs_haptics.chosen import positive
 from mbs_haptics.figures import Figures, add_json_argument
 
-HELP = 'Run a demonstration, for example two_link: the closed 2-dof link of 003 under PD control.'
+HELP = 'Run a device (lever, four_bar: virtual unless device:=... says otherwise) or a demonstration (two_link).'
+PASS_THROUGH = True         # argparse takes no further NAME:=VALUE after an option
 STEP = 1e-3
 # Closed link, PD 3/0.8 on joints 1 and 3, from (pi/2, -pi/6, pi/2, pi/6): where it comes to rest, from an independent
 # integration of 003's equations with multipliers (constraint stabilisation 0, 10 and 100 agree in these digits).
@@ -19,19 +21,45 @@ SETTLED = 5.0           # s, after which the motion is below 1e-7 rad
 
 def add_arguments(parser):
     """Add the device and how to run it."""
-    parser.add_argument('device', metavar='DEVICE', help=f'what to run: {", ".join(DEVICES)}')
-    parser.add_argument('--seconds', type=float, default=10.0, help='length of the run (default 10)')
-    parser.add_argument('--headless', action='store_true', help='no progress bar and no window')
+    parser.add_argument('device', metavar='DEVICE', help=f'what to run: {", ".join(known())}')
+    parser.add_argument('arguments', nargs='*', metavar='NAME:=VALUE', help='arguments of a device, for example record:=true')
+    parser.add_argument('--seconds', type=float, help='length of the run (default: a device until Ctrl-C, two_link 10)')
+    parser.add_argument('--headless', action='store_true', help='no live view, no progress bar and no window')
     parser.add_argument('--out', default='results', metavar='DIR', help='folder for the pictures (default results)')
     add_json_argument(parser)
 
 
 def run(args):
     """Run the named device and return the exit code."""
-    if args.device not in DEVICES:
-        raise MbsError(f"there is nothing to run called '{args.device}'{suggest(args.device, DEVICES)}")
-    positive(args.seconds, '--seconds')
-    return DEVICES[args.device](args)
+    for word in args.rest:
+        if ':=' not in word:
+            raise MbsError(f"'{word}' is neither an option of run nor of the form name:=value; see haptic run --help")
+    args.arguments += args.rest
+    if args.device not in known():
+        raise MbsError(f"there is nothing to run called '{args.device}'{suggest(args.device, known())}")
+    if args.seconds is not None:
+        positive(args.seconds, '--seconds')
+    if args.device in DEMONSTRATIONS:
+        if args.arguments:
+            raise MbsError(f"the demonstration '{args.device}' takes no arguments like '{args.arguments[0]}'")
+        args.seconds = args.seconds or 10.0
+        return DEMONSTRATIONS[args.device](args)
+    return run_device(args)
+
+
+def known() -> list:
+    """Return the names that can be run: demonstrations, and the launch files of devices."""
+    share = environment.package_share(environment.PACKAGE)
+    files = sorted((share / 'launch').glob('*.launch.xml')) if share else []
+    return [*DEMONSTRATIONS, *(path.name.removesuffix('.launch.xml') for path in files)]
+
+
+def run_device(args):
+    """Run the launch file of a device."""
+    from mbs_haptics import running
+    from mbs_haptics.commands.launch import find, log_file, pairs
+    environment.need_ros()
+    return running.run_device(find(args.device), pairs(args.arguments), args.seconds, args.headless, args.json, log_file())
 
 
 def run_two_link(args):
@@ -111,4 +139,4 @@ def print_two_link(figures):
     console.print('  PD control leaves a static error: gravity keeps it off the set-point.\n', highlight=False)
 
 
-DEVICES = {'two_link': run_two_link}
+DEMONSTRATIONS = {'two_link': run_two_link}

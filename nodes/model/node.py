@@ -1,27 +1,19 @@
-"""rosbotran: the node that renders a mechanism. Measured motion in, model force out.
+"""The node rosbotran: load a mechanism, run its loop, take parameters and services, tell what happened.
 
-The loop (realtime/) runs on a thread of its own and needs nothing from here while it runs. This node loads the mechanism,
-carries its life cycle (configure: load and run with zero force; activate: let the force rise; deactivate: let it decay),
-takes parameters and services, and tells what happened: wrench, markers, diagnostics.
+The loop (realtime/) runs on a thread of its own and needs nothing from here while it runs. The node carries its life
+cycle (configure: load and run with zero force; activate: let the force rise; deactivate: let it decay), takes parameters and
+services, and publishes wrench, markers and diagnostics.
 """
 
 import json
-import signal
-import sys
+import time
 
-from mbs_haptics import environment
-
-environment.ready()
-
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
@@ -92,7 +84,7 @@ class Rosbotran(LifecycleNode):
 
     def on_deactivate(self, state):
         """Let the force decay."""
-        return self._try(self.loop.disable)
+        return self._try(self._deactivate)
 
     def on_cleanup(self, state):
         """Stop the loop with zero set-points and forget the mechanism."""
@@ -166,6 +158,12 @@ class Rosbotran(LifecycleNode):
             self.model.unit.library.call('pre', self._scratch.x)
             load.check_passivity(self.loop.settings, self._scratch, self.loop.block.view('q').tolist(), self._damping, self._latency)
         self.loop.enable()
+
+    def _deactivate(self):
+        self.loop.disable()
+        end = time.monotonic() + 2 * self.loop.settings.decay + 0.2
+        while self.loop.state == 'stopping' and time.monotonic() < end:
+            time.sleep(1e-3)
 
     def release(self):
         """Stop the loop, which sends zero set-points last, and forget the mechanism; releasing twice is allowed."""
@@ -302,35 +300,3 @@ class Rosbotran(LifecycleNode):
         self._wrench.publish(report.wrench(self.loop, self._frame, stamp))
         if self._markers.get_subscription_count():
             self._markers.publish(report.markers(self.loop, self._frame, stamp))
-
-
-def main(args=None):
-    """Run the node until SIGINT or SIGTERM; return 0, or 2 after one sentence if it can't start."""
-    stop = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.append(True))     # rclpy's own would end the publishers before the last zero
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    node = None
-    try:
-        node = Rosbotran()
-        if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
-            return 2
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        while not stop:
-            executor.spin_once(timeout_sec=0.2)
-    except MbsError as error:
-        print(f'rosbotran: {error}', file=sys.stderr)
-        return 2
-    except ExternalShutdownException:
-        pass
-    finally:
-        if node is not None:
-            node.release()
-            node.destroy_node()
-        rclpy.try_shutdown()
-    return 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())
