@@ -18,6 +18,7 @@ EXECUTABLES = ('rosbotran', 'roscom', 'recorder', 'viewer')
 GUARD = '_ROS_WHEELS_BOOTSTRAP_COMPLETE'
 INDEX = Path('share') / 'ament_index' / 'resource_index' / 'packages'
 DISCOVERY = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
+PROFILES = ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')     # the name of Fast DDS 2, and of 3
 SOURCES = Path(__file__).resolve().parents[1]
 # The wheels are built for these machines only; elsewhere ROS 2 comes from an installation.
 WHEELS_FOR = ('x86_64',)
@@ -36,8 +37,8 @@ def uses_wheels(prefix=None):
 def ready(environ=None, prefix=None):
     """Complete the variables for ROS 2 in this environment; what the user has set stays.
 
-    AMENT_PREFIX_PATH gets the environment's prefix. With the wheels, discovery is limited to this machine unless
-    the user says otherwise; a sourced ROS 2 keeps its own custom.
+    AMENT_PREFIX_PATH gets the environment's prefix. With the wheels, discovery is limited to this machine and made
+    quick (config/fastdds.xml) unless the user says otherwise; a sourced ROS 2 keeps its own custom.
     """
     environ = os.environ if environ is None else environ
     prefix = str(prefix or sys.prefix)
@@ -47,6 +48,9 @@ def ready(environ=None, prefix=None):
             environ['AMENT_PREFIX_PATH'] = os.pathsep.join([*paths, prefix])
     if uses_wheels(prefix):
         environ.setdefault(DISCOVERY, 'LOCALHOST')
+        share = own_share()
+        if share and (share / 'config' / 'fastdds.xml').exists() and not any(name in environ for name in PROFILES):
+            environ[PROFILES[0]] = str(share / 'config' / 'fastdds.xml')
     return environ
 
 

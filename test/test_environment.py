@@ -18,15 +18,19 @@ def wheels(tmp_path):
     return tmp_path
 
 
-def test_wheels_get_their_prefix_and_stay_on_this_machine(wheels):
-    assert environment.ready({}, wheels) == {'AMENT_PREFIX_PATH': str(wheels), environment.DISCOVERY: 'LOCALHOST'}
+def test_wheels_get_their_prefix_and_quick_discovery_on_this_machine(wheels):
+    variables = environment.ready({}, wheels)
+    profiles = variables.pop(environment.PROFILES[0])
+    assert variables == {'AMENT_PREFIX_PATH': str(wheels), environment.DISCOVERY: 'LOCALHOST'}
+    assert Path(profiles).name == 'fastdds.xml' and Path(profiles).exists()
 
 
 def test_what_the_user_has_set_stays(wheels):
-    variables = {'AMENT_PREFIX_PATH': '/mine', environment.DISCOVERY: 'SUBNET'}
+    variables = {'AMENT_PREFIX_PATH': '/mine', environment.DISCOVERY: 'SUBNET', environment.PROFILES[1]: '/mine.xml'}
     environment.ready(variables, wheels)
     environment.ready(variables, wheels)
-    assert variables == {'AMENT_PREFIX_PATH': f'/mine:{wheels}', environment.DISCOVERY: 'SUBNET'}
+    assert variables == {'AMENT_PREFIX_PATH': f'/mine:{wheels}', environment.DISCOVERY: 'SUBNET',
+                         environment.PROFILES[1]: '/mine.xml'}
 
 
 def test_sourced_ros_keeps_its_own_discovery(tmp_path):

@@ -1,0 +1,112 @@
+"""Count what a recording holds and what it lacks: rate, gaps, loss, duplicates and reordering of every topic.
+
+Loss is counted by the sequence in the frame of each message. A sequence that starts again (a publisher restarted)
+begins a new run; runs are counted each by itself.
+"""
+
+from array import array
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbs_haptics.bags import Recording, sequence_of, stamp_of
+from mbs_haptics.figures import Figures
+
+RESTART = 1000          # a step back in the sequence by more than this is a new run, a smaller one is reordering
+# Set-points carry the sequence of the sample they answer; the same sample may be answered twice.
+ANSWERS = ('setpoint',)
+
+
+@dataclass
+class Topic:
+    """What one topic of a recording holds; times in ns."""
+
+    name: str
+    kind: str
+    times: array = field(default_factory=lambda: array('q'))
+    stamps: array = field(default_factory=lambda: array('q'))
+    sequence: array = field(default_factory=lambda: array('q'))
+    size: int = 0
+
+    def add(self, sample):
+        """Count one sample."""
+        self.times.append(sample.time)
+        self.size += len(sample.data)
+        number = sequence_of(sample.data)
+        if number is not None:
+            self.sequence.append(number)
+            self.stamps.append(stamp_of(sample.data))
+
+    @property
+    def has_sequence(self):
+        """Tell whether every message carries a sequence."""
+        return len(self.sequence) == len(self.times) > 0
+
+    @property
+    def moments(self):
+        """Return the times of the samples (ns): their own stamps where there are any, else those of recording."""
+        return np.array(self.stamps if self.has_sequence and min(self.stamps) > 0 else self.times, dtype=np.int64)
+
+    @property
+    def seconds(self):
+        """Return the time from the first to the last sample."""
+        moments = self.moments
+        return float(moments.max() - moments.min()) * 1e-9 if len(moments) else 0.0
+
+    @property
+    def rate(self):
+        """Return the mean rate in Hz; 0 for fewer than two samples."""
+        return (len(self.times) - 1) / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def gap(self):
+        """Return the largest time between two neighbouring samples, in s."""
+        moments = np.sort(self.moments)
+        return float(np.diff(moments).max()) * 1e-9 if len(moments) > 1 else 0.0
+
+    def runs(self):
+        """Return the sequence cut where it starts again."""
+        numbers = np.array(self.sequence, dtype=np.int64)
+        return np.split(numbers, np.flatnonzero(np.diff(numbers) < -RESTART) + 1)
+
+    def losses(self):
+        """Return how many messages are lost, doubled and out of order."""
+        lost = doubled = disordered = 0
+        for run in self.runs():
+            unique = len(np.unique(run))
+            lost += int(run.max() - run.min()) + 1 - unique
+            doubled += len(run) - unique
+            disordered += int((np.diff(run) < 0).sum())
+        return lost, doubled, disordered
+
+
+def survey(path):
+    """Return ({name: Topic}, the Recording) of a recording, in the order of first appearance."""
+    recording, topics = Recording(path), {}
+    for sample in recording:
+        if sample.topic not in topics:
+            topics[sample.topic] = Topic(sample.topic, sample.kind)
+        topics[sample.topic].add(sample)
+    return topics, recording
+
+
+def check(topics, recording, rate=None, gap=None) -> Figures:
+    """Return the figures of a recording; aims: no loss, no duplicates, and the rate (Hz, 1 %) and gap (s) if given."""
+    figures = Figures()
+    whole = 'closed properly' if recording.is_whole else 'cut off; what was read is all there is'
+    figures.add('bag.messages', sum(len(topic.times) for topic in topics.values()), '', '>0', whole)
+    for name, topic in sorted(topics.items()):
+        begin = f'bag.{name.strip("/")}'
+        figures.add(f'{begin}.messages', len(topic.times), '', '', topic.kind)
+        if not topic.has_sequence:
+            figures.add(f'{begin}.rate', topic.rate, 'Hz', note='carries no sequence: loss can\'t be counted')
+            continue
+        lost, doubled, disordered = topic.losses()
+        runs = len(topic.runs())
+        figures.add(f'{begin}.rate', topic.rate, 'Hz', f'{0.99 * rate:g}..{1.01 * rate:g}' if rate else '', 'by the stamps')
+        figures.add(f'{begin}.gap', topic.gap * 1e3, 'ms', f'<={gap * 1e3:g}' if gap else '', 'largest between two samples')
+        figures.add(f'{begin}.lost', lost, '', '==0', f'{runs} runs of the sequence' if runs > 1 else '')
+        answers = name.rpartition('/')[2] in ANSWERS
+        figures.add(f'{begin}.duplicates', doubled, '', '' if answers else '==0', 'samples answered again' if answers else '')
+        figures.add(f'{begin}.reordered', disordered, '', '==0')
+    return figures
