@@ -10,12 +10,13 @@ import numpy as np
 
 from mbs_core.errors import MbsError, suggest
 from mbs_haptics.realtime import program, rights, statistics, supervise
-from mbs_haptics.realtime.block import TRACE_COLUMNS, Block, Outlet
+from mbs_haptics.realtime.block import SCALARS, TRACE_COLUMNS, Block, Outlet
 from mbs_haptics.realtime.settings import SAMPLE
 
 COUNTERS = ('ticks', 'skipped', 'watch_ticks', 'stale', 'received', 'lost', 'repeated', 'overtaken', 'refused_layout', 'refused_nan',
             'refused_jump', 'refused_frozen', 'take_errors', 'clock_steps', 'publish_errors', 'faults_seen', 'cut_finite',
             'cut_passivity', 'cut_velocity', 'cut_thermal', 'cut_slew', 'cut_clamp')
+KEPT = ('posted', 'taken', 'way', 'estopped')
 PATIENCE = 0.5            # seconds to wait for a tick to take a request; a running loop needs two periods
 
 
@@ -36,7 +37,7 @@ class Loop:
         self.program = program.build(self.block.layout, self.block.constants(self.outlets))
         self.priority, self.cpu, self.lock_memory = priority, cpu, lock_memory
         self.notices = []
-        self._thread, self._requests = None, threading.Lock()
+        self._thread, self._requests = None, threading.RLock()
         self._scratch = model.state() if model else None
 
     # -- running ---------------------------------------------------------------------------------
@@ -49,7 +50,7 @@ class Loop:
         """Start the loop's thread; it begins inactive, with zero set-points."""
         if self.running:
             raise MbsError('the loop is already running')
-        self.block['stop'], self.block['state'], self.block['raised'] = 0.0, supervise.INACTIVE, 0.0
+        self._clear()
         self.prepare()
         rights.collector()
         if self.lock_memory:
@@ -58,6 +59,14 @@ class Loop:
         self._thread = threading.Thread(target=self._main, args=(ready,), name='haptic_loop', daemon=True)
         self._thread.start()
         ready.wait(5.0)
+
+    def _clear(self):
+        """Forget the last run: counts, histograms, samples. Parameters, sequences, heat and a pressed e-stop stay."""
+        for name in SCALARS:
+            if name not in KEPT:
+                self.block[name] = 0.0
+        for name in ('histogram', 'largest', 'trace', 'force', 'raw', 'a', 'same', 'energy'):
+            self.block.view(name)[:] = 0.0
 
     def stop(self, timeout=2.0):
         """Stop the loop; its last messages are zero set-points."""
@@ -109,9 +118,10 @@ class Loop:
             raise MbsError(f"enable was refused: the fault '{self.fault}' is latched; reset first")
         if not self.block['have'] or self.block['age'] > self.settings.stale_after * 1e9:
             raise MbsError('enable was refused: there is no fresh sample; check that the device is publishing')
-        if self.model:
-            self._assemble()
-        self._request(supervise.ENABLE)
+        with self._requests:
+            if self.model:
+                self._assemble()
+            self._request(supervise.ENABLE)
         if self.state != 'active':
             raise MbsError(f'enable was refused: the loop is {self.state}' + (f" ('{self.fault}')" if self.state == 'fault' else ''))
 

@@ -17,7 +17,7 @@ from mbs_haptics.realtime.settings import ADMITTANCE, IMPEDANCE
 from mbs_haptics.realtime.statistics import BINS, HISTOGRAMS
 
 SCALARS = ('stop', 'state', 'fault_code', 'fault_tick', 'faults_seen', 'request', 'estopped', 'gain', 'ticks', 'skipped', 'in_a_row',
-           'start', 'first_due', 'last_due', 'begun', 'ended', 'pending', 'raised', 'watch_ticks', 'have', 'have_sequence',
+           'start', 'first_due', 'last_due', 'begun', 'ended', 'pending', 'raised', 'alone', 'watch_ticks', 'have', 'have_sequence',
            'have_offset', 'offset_time', 'sequence', 'accepted', 'born', 'age', 'fresh', 'stale', 'received', 'lost', 'repeated',
            'overtaken', 'refused_layout', 'refused_nan', 'refused_jump', 'refused_frozen', 'take_errors', 'clock_steps', 'primed',
            'status', 'open', 'failed', 'publish_errors', 'posted', 'taken', 'way', 'change_tick', 'cut_finite', 'cut_passivity',

@@ -89,7 +89,8 @@ class PythonLoop(Loop):
             'get_word': lambda x, k: self._whole[k], 'set_word': set_word, 'raise_priority': lambda x: None}
         if self.model:
             library, block = self.model.unit.library, self.block.x.ctypes.data
-            advance, pre, outputs = (library.function(name) for name in ('advance', 'pre', 'outputs'))
+            advance, pre = library.function('advance'), library.function('pre')
+            outputs = library.function('outputs') if 'outputs' in library.signatures else pre
             out.update(model_advance=lambda x, h, substeps, method: advance(block, h, substeps, 1, method),
                        model_pre=lambda x: pre(block), model_outputs=lambda x: outputs(block))
         return out

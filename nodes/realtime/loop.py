@@ -45,7 +45,8 @@ class NativeLoop(Loop):
         libc = ctypes.CDLL(None)
         functions = {name: address(getattr(libc, name)) for name in ('clock_gettime', 'clock_nanosleep', 'sched_setscheduler')}
         if self.model:
-            functions.update((name, self.model.address(name)) for name in ('advance', 'pre', 'outputs'))
+            functions.update((name, self.model.address(name)) for name in ('advance', 'pre', 'outputs')
+                             if name in self.model.unit.signatures)
         for name, value in functions.items():
             self.set_word(name, value)
 
@@ -82,6 +83,7 @@ class NativeLoop(Loop):
         """Let the thread that receives samples rise to the same priority, if this one was permitted to."""
         if fifo:
             self.set_word('priority', self.priority)
+            self.block['raised'] = 0.0          # a sample may have come before
 
     def stop(self, timeout=2.0):
         """Close the link's callback first, so that no tick starts any more, then stop."""

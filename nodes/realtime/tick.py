@@ -184,6 +184,7 @@ def run(x) -> int:
     """Tick at absolute deadlines until told to stop; returns the number of ticks."""
     due = now(x) + PERIOD
     x[FIRST_DUE] = float(due)
+    x[START] = float(due - PERIOD)
     while x[STOP] == 0.0:
         sleep_until(x, due - SPIN)
         t = now(x)
@@ -213,22 +214,26 @@ def on_sample(x) -> None:
         t = now(x)
         gap = t - int(x[START])
         if tick(x, t, t, 0) == 1:
+            x[ALONE] = 0.0
             account(x, (gap + PERIOD // 2) // PERIOD - 1)
         unlock(x)
 
 
 def watch(x) -> int:
-    """Stand by while samples drive the loop: where none comes for one and a half periods, tick without."""
+    """Stand by while samples drive the loop: where none comes for two and a half periods, tick without, every period."""
     x[START] = float(now(x))
-    patience = PERIOD + PERIOD // 2
     while x[STOP] == 0.0:
+        patience = PERIOD
+        if x[ALONE] == 0.0:
+            patience = 2 * PERIOD + PERIOD // 2
         due = int(x[START]) + patience
         t = now(x)
         if t >= due:
             if try_lock(x) == 1:
-                if t >= int(x[START]) + patience:
-                    gap = t - int(x[START])
+                gap = t - int(x[START])
+                if gap >= patience:
                     tick(x, due, t, 1)
+                    x[ALONE] = 1.0
                     x[WATCH_TICKS] += 1.0
                     account(x, gap // PERIOD - 1)
                 unlock(x)
