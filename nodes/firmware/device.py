@@ -21,8 +21,7 @@ from mbs_haptics.firmware.build import build, tool
 START_S = 10.0
 RELAXED_MS = 200        # set-point time-out for machines that are shared: their hosts stall up to 70 ms
 PSRAM_BYTES = 16 << 20
-# Each byte of QEMU's UART takes two wake-ups of its threads; behind other programs' turns, 500 Hz would be out of reach.
-URGENT = ('nice', '-n', '-10') if os.geteuid() == 0 else ()
+URGENCY = 10            # real-time priority, where permitted
 
 
 class Running:
@@ -111,7 +110,7 @@ class Emulated(Running):
         wire = ['-nic', f'user,hostfwd=udp:127.0.0.1:{port}-10.0.2.15:7000', '-serial', 'null']
         if link != 'udp':
             wire = ['-nic', 'none', '-serial', 'pty']
-        command = [*URGENT, qemu, '-M', 'mps2-an386,memory-backend=psram', '-display', 'none', '-monitor', 'none', '-object',
+        command = [qemu, '-M', 'mps2-an386,memory-backend=psram', '-display', 'none', '-monitor', 'none', '-object',
                    f'memory-backend-file,id=psram,size=16M,mem-path={path},share=on', *wire, '-kernel', str(image)]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True)
@@ -122,6 +121,8 @@ class Emulated(Running):
                 address = ('serial', found.group(1)) if found else None
             super().__init__(process, address)
             self.wait_for_start()
+            # Each byte of the UART takes two wake-ups of QEMU's threads; waiting behind other programs, they would be late.
+            hurry(self.process.pid)
         except BaseException:
             process.kill()
             raise
@@ -145,6 +146,28 @@ class Emulated(Running):
         """Set a word of the mailbox, e.g. 'estop'."""
         at = 4 * self.NAMES.index(name)
         self.memory[at:at + 4] = struct.pack('<I', value)
+
+
+def hurry(pid):
+    """Ask for real-time priority for all threads of a process; without the right to it, nothing changes."""
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f'/proc/{pid}/task'):
+            os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(URGENCY))
+
+
+@contextlib.contextmanager
+def hurrying():
+    """Give the calling thread real-time priority inside the block, where permitted."""
+    try:
+        before = os.sched_getscheduler(0), os.sched_getparam(0)
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(URGENCY))
+    except OSError:
+        before = None
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.sched_setscheduler(0, *before)
 
 
 def parse_address(kind, where):

@@ -178,9 +178,9 @@ class Exchange:
                     return True
             if self.due % max(1, int(self.rate_hz / SYNC_HZ)) == 0:
                 self.link.send(encode('SYNC_REQUEST', (clock_us(),)))
-            if self.newest is None or self.unanswered > UNANSWERED_S * self.rate_hz:
+            if self.unanswered > UNANSWERED_S * self.rate_hz:
                 self.skipped += 1       # sent now, it would only wait in a queue and grow old there
-            else:
+            elif self.newest is not None:
                 self.send_setpoint()
             self.due += 1
         return False

@@ -4,9 +4,10 @@
 #include "lan9118.h"
 #include "mps2.h"
 #include "net.h"
+#include "protocol.h"
 
-#define QUEUE 32u /* frames: a host that stalls for 30 ms and then bursts loses nothing */
-#define SLOT 448u /* bytes: the headers and the largest message */
+#define QUEUE 512u /* frames: a machine that stalls for half a second and then bursts loses nothing */
+#define SLOT (NET_HEADERS + PROTOCOL_FRAME_MAX_TO_DEVICE)
 
 static const struct net_config config = {
     .mac = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56},

@@ -23,7 +23,6 @@
 #define UART0_CTRL MPS2_REG(0x40004008u)
 #define UART0_INTCLEAR MPS2_REG(0x4000400Cu)
 #define UART0_BAUDDIV MPS2_REG(0x40004010u)
-#define UART_STATE_RX_FULL 0x2u
 #define UART_STATE_TX_OVERRUN 0x4u /* written as 1 it is cleared */
 #define UART_CTRL_TX 0x1u
 #define UART_CTRL_RX 0x2u

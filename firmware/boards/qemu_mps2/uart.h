@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 void uart_init(void);
-/* Take what has arrived; true if the end of a frame (a zero byte) was among it. */
+/* Take the byte that has arrived; true if it ends a frame (is zero). */
 bool uart_isr(void);
 size_t uart_read(uint8_t *to, size_t most);
 /* False if bytes were lost, because nobody reads the other side. */
