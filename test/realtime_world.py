@@ -61,8 +61,11 @@ class World:
         self.sleeps += 1
 
     def popleft(self):
-        """Return the next message that has come, or None."""
-        return self.arrivals.pop(0)[1] if self.arrivals and self.arrivals[0][0] <= self.t else None
+        """Return the next message that has come and when, or None."""
+        if not len(self):
+            return None
+        t, data = self.arrivals.pop(0)
+        return data, EPOCH + t
 
     def __len__(self):
         return int(bool(self.arrivals and self.arrivals[0][0] <= self.t))
@@ -93,9 +96,11 @@ class World:
             return 0
 
         def take(handle, array, info, room):
-            data = self.popleft()
-            if data is None:
+            got = self.popleft()
+            if got is None:
                 return 401
+            data, came = got
+            (i64 * 2).from_address(info)[1] = came - EPOCH + WALL
             words = (i64 * 3).from_address(array)
             assert len(data) <= words[2]
             ctypes.memmove(words[0], data, len(data))

@@ -164,8 +164,8 @@ def test_integrator_always_gets_the_nominal_step(native):
 
 # -- sensors that fail -----------------------------------------------------------------------------
 def decay_of(w, out, last):
-    """Check that the force decays from 3 ms to zero at 13 ms after the sample `last` was taken, then is a latched fault."""
-    came = last * MS + MS
+    """Check that the force decays from 3 ms to zero at 13 ms after the sample `last` came, then is a latched fault."""
+    came = last * MS + MS // 2
     for s in out[:-3]:
         age = s.t - came
         if age > 13 * MS:
@@ -177,7 +177,7 @@ def decay_of(w, out, last):
     assert np.abs(np.diff([s.force[0] for s in out[20:-3]])).max() < 0.11
     assert w.loop.fault == 'sensor' and w.loop.state == 'fault'
     tick = w.loop.trace()
-    assert tick['age'][int(w.loop.block['fault_tick'])] == 21 * MS
+    assert tick['age'][int(w.loop.block['fault_tick'])] == 20.5 * MS
 
 
 @BOTH

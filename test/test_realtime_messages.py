@@ -94,3 +94,11 @@ if importlib.util.find_spec('rclpy'):
         wrench = messages.FixedMessage(messages.rclpy_codec(WrenchStamped), WrenchStamped(),
                                        [f'wrench.{a}.{b}' for a in ('force', 'torque') for b in 'xyz'])
         assert len(wrench.places) == 6
+
+
+def test_bench_without_ros_says_what_to_install(monkeypatch):
+    from mbs_haptics.bench import loop
+    from mbs_haptics.figures import Figures
+    monkeypatch.setattr(importlib.util, 'find_spec', lambda name: None)
+    with pytest.raises(MbsError, match='rclpy.*pip install'):
+        loop.figures(Figures(), quiet=True)

@@ -78,7 +78,8 @@ class Probe:
 
     def __init__(self, setpoint, sample, period_ns):
         layout = Layout()
-        for name, size in (('stop', 1), ('count', 1), ('raised', 1), ('times', ROOM), ('sent', ROOM), ('words', len(primitives.WORDS) + 8 * primitives.SLOT)):
+        for name, size in (('stop', 1), ('count', 1), ('raised', 1), ('times', ROOM), ('sent', ROOM), ('info', primitives.INFO),
+                           ('words', len(primitives.WORDS) + 8 * primitives.SLOT)):
             layout.add(name, size)
         self.layout, self.x = layout, np.zeros(layout.total)
         constants = {name.upper(): layout.offset(name) for name in layout.names()}

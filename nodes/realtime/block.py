@@ -50,7 +50,7 @@ class Block:
         npar = len(model.parameters) if model else 0
         for name, size in (('largest', len(HISTOGRAMS)), ('histogram', len(HISTOGRAMS) * BINS), ('new', 2 * npar), ('par_from', npar),
                            ('par_to', npar), ('sent', 8), ('trace', len(TRACE_COLUMNS) * settings.trace),
-                           ('words', len(primitives.WORDS) + 8 * primitives.SLOT)):
+                           ('info', primitives.INFO), ('words', len(primitives.WORDS) + 8 * primitives.SLOT)):
             layout.add(name, size)
         self._allocate()
         self.words = self.x.view(np.int64)[layout.slice('words')]

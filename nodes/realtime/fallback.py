@@ -13,7 +13,7 @@ from mbs_haptics.realtime.base import Loop
 
 
 class PythonLoop(Loop):
-    """The loop as Python functions. Its link puts raw messages into `inbox` and publishes through `senders`.
+    """The loop as Python functions. Its link puts (raw message, time on `clock`) into `inbox` and publishes through `senders`.
 
     `clock` and `sleep` can be replaced: now in ns, and wait until a time in ns, both on one monotonic clock.
     """
@@ -30,7 +30,7 @@ class PythonLoop(Loop):
         self._lock = threading.Lock()
         self._memory = memoryview(self.block.x)
         self._whole = memoryview(self.block.x.view('int64'))
-        self._epoch = 0
+        self._epoch = self._came = 0
         self._rules = program.as_python(self.program, self._primitives())
 
     def call(self, name, *args):
@@ -54,7 +54,7 @@ class PythonLoop(Loop):
     def _take(self, x):
         if not self.inbox:
             return 0
-        data = self.inbox.popleft()
+        data, self._came = self.inbox.popleft()
         self._buffers[0] = data
         return 1 if self._sample.matches(data) else 2
 
@@ -82,7 +82,7 @@ class PythonLoop(Loop):
             'now': lambda x: self.clock() - self._epoch, 'wall': lambda x: self.wall(),
             'sleep_until': lambda x, due: self.sleep(due + self._epoch),
             'try_lock': lambda x: int(self._lock.acquire(blocking=False)), 'unlock': lambda x: self._lock.release(),
-            'take': self._take, 'publish': self._publish,
+            'take': self._take, 'waited': lambda x: self.clock() - self._came, 'publish': self._publish,
             'get_byte': lambda x, slot, at: self._buffers[slot][at], 'put_byte': put_byte,
             'get_int': lambda x, slot, at: struct.unpack_from('<i', self._buffers[slot], at)[0], 'put_int': put_int,
             'get_float': lambda x, slot, at: struct.unpack_from('<d', self._buffers[slot], at)[0], 'put_float': put_float,

@@ -7,10 +7,11 @@ that the compiled loop holds none: it can be kept on disk, and tests put their o
 # integer cells at x[WORDS...]
 WORDS = ('clock_gettime', 'clock_nanosleep', 'take', 'publish', 'advance', 'pre', 'outputs', 'sched_setscheduler', 'epoch',
          'lock', 'priority', 'offset')
+INFO = 16                    # doubles of room for a rmw_message_info_t: its second number is the time of reception, in ns
 SLOT = 4                     # words per message: handle, address of its rcutils_uint8_array_t, template, mask
 SIGNATURES = {
     'now': ('int',), 'wall': ('int',), 'sleep_until': ('void', 'int'), 'try_lock': ('int',), 'unlock': ('void',),
-    'take': ('int',), 'publish': ('int', 'int'), 'get_byte': ('int', 'int', 'int'), 'put_byte': ('void', 'int', 'int', 'int'),
+    'take': ('int',), 'waited': ('int',), 'publish': ('int', 'int'), 'get_byte': ('int', 'int', 'int'), 'put_byte': ('void', 'int', 'int', 'int'),
     'get_int': ('int', 'int', 'int'), 'put_int': ('void', 'int', 'int', 'int'), 'get_float': ('float', 'int', 'int'),
     'put_float': ('void', 'int', 'int', 'float'), 'get_word': ('int', 'int'), 'set_word': ('void', 'int', 'int'),
     'model_advance': ('int', 'float', 'int', 'int'), 'model_pre': ('void',), 'model_outputs': ('void',),
@@ -20,11 +21,11 @@ TAKE_FAILED = 401            # RCL_RET_SUBSCRIPTION_TAKE_FAILED: there was no me
 MONOTONIC, REALTIME, ABSOLUTE, FIFO = 1, 0, 1, 1
 
 
-def ir(words: int) -> str:
-    """Return the primitives as LLVM IR; `words` is the index in x of the first word."""
+def ir(words: int, info: int) -> str:
+    """Return the primitives as LLVM IR; `words` and `info` are the indices in x of the first word and of the room for info."""
     at = {name.upper(): words + k for k, name in enumerate(WORDS)}
     return _IR.format(**at, SLOTS=words + len(WORDS), SLOT=SLOT, TAKE_FAILED=TAKE_FAILED, MONOTONIC=MONOTONIC, REALTIME=REALTIME,
-                      ABSOLUTE=ABSOLUTE, FIFO=FIFO)
+                      ABSOLUTE=ABSOLUTE, FIFO=FIFO, INFO=info)
 
 
 _IR = """
@@ -102,7 +103,8 @@ entry:
   %handle = call ptr @slot(ptr %x, i64 0, i64 0)
   %message = call ptr @slot(ptr %x, i64 0, i64 1)
   %f = call ptr @pointer(ptr %x, i64 {TAKE})
-  %r = call i32 %f(ptr %handle, ptr %message, ptr null, ptr null)
+  %info = getelementptr double, ptr %x, i64 {INFO}
+  %r = call i32 %f(ptr %handle, ptr %message, ptr %info, ptr null)
   switch i32 %r, label %error [ i32 0, label %check i32 {TAKE_FAILED}, label %none ]
 none:
   ret i64 0
@@ -142,6 +144,15 @@ good:
   ret i64 1
 other:
   ret i64 2
+}}
+define internal i64 @waited(ptr %x) {{
+  %at = add i64 {INFO}, 1
+  %came = call i64 @word(ptr %x, i64 %at)
+  %t = call i64 @time_of(ptr %x, i32 {REALTIME})
+  %w = sub i64 %t, %came
+  %sane = icmp ult i64 %w, 1000000000
+  %r = select i1 %sane, i64 %w, i64 0
+  ret i64 %r
 }}
 define internal i64 @publish(ptr %x, i64 %s) {{
   %handle = call ptr @slot(ptr %x, i64 %s, i64 0)

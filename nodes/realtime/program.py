@@ -48,7 +48,7 @@ def text(program) -> str:
     """Return the LLVM IR of a program together with its primitives."""
     lines = kernels_ir(program).replace(' contract ', ' ').splitlines()
     known = tuple(f'declare dso_local void @{name}(' for name in primitives.SIGNATURES)
-    return '\n'.join(line for line in lines if not line.startswith(known)) + primitives.ir(program.layout.offset('words'))
+    return '\n'.join(line for line in lines if not line.startswith(known)) + primitives.ir(*map(program.layout.offset, ('words', 'info')))
 
 
 def compile_native(program, cache=True) -> library.Library:

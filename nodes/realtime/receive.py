@@ -63,7 +63,10 @@ def plausible(x, steps: int) -> int:
 
 
 def accept(x, t: int) -> None:
-    """Count the message in the sample slot, and keep its numbers if they are new and plausible."""
+    """Count the message in the sample slot, and keep its numbers if they are new and plausible.
+
+    Its age counts from when the middleware received it, or earlier where its stamp says that it was held up before.
+    """
     sequence = digits(x, 0, SAMPLE_DIGITS)
     if sequence < 0:
         x[REFUSED_LAYOUT] += 1.0
@@ -79,7 +82,8 @@ def accept(x, t: int) -> None:
     x[HAVE_SEQUENCE] = 1.0
     seconds = get_int(x, 0, SAMPLE_STAMP)
     rest_ns = get_int(x, 0, SAMPLE_STAMP + 4)
-    late = delay(x, t, seconds * 1000000000 + rest_ns)
+    came = t - waited(x)
+    late = delay(x, came, seconds * 1000000000 + rest_ns)
     steps = 1
     if x[HAVE] != 0.0:
         steps = min(sequence - int(x[ACCEPTED]), FROZEN_SAMPLES)
@@ -94,7 +98,7 @@ def accept(x, t: int) -> None:
         x[F + j] = get_float(x, 0, SAMPLE_F[j])
     x[ACCEPTED] = float(sequence)
     x[HAVE] = 1.0
-    x[BORN] = float(t - late)
+    x[BORN] = float(came - late)
     x[FRESH] = 1.0
 
 

@@ -107,7 +107,7 @@ class PythonLink:
 
     def _came(self, data):
         if self.opened:
-            self.loop.inbox.append(data)
+            self.loop.inbox.append((data, self.loop.clock()))
             if self.loop.settings.wake == SAMPLE:
                 self.loop.call('on_sample')
 
