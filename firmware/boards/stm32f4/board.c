@@ -118,8 +118,20 @@ static void fast_interrupt(void) {
   }
 }
 
+static void link_interrupt(void) {
+  serial_isr();
+  cortex_pend_main();
+}
+
+/* At the lowest priority, whether a main period or a frame asked for it. */
+static void main_interrupt(void) {
+  fw_main_isr();
+  fw_link_poll();
+}
+
 __attribute__((section(".vectors"), used)) static const vector vectors[16 + STM32F4_IRQS] = {
-    CORTEX_VECTORS(linker_stack_top, stop, stop, fw_main_isr),
+    CORTEX_VECTORS(linker_stack_top, stop, stop, main_interrupt),
+    [16 + IRQ_USART2] = link_interrupt,
     [16 + IRQ_TIM6] = fast_interrupt,
 };
 
@@ -130,6 +142,7 @@ int main(void) {
   TIM6->ARR = TIMER_APB1_HZ / FW_FAST_HZ - 1u;
   TIM6->DIER = TIM_DIER_UIE;
   cortex_irq_enable(IRQ_TIM6, PRIORITY_FAST);
+  cortex_irq_enable(IRQ_USART2, PRIORITY_LINK);
   TIM6->CR1 = TIM_CR1_CEN;
   for (;;) {
     hal_idle();

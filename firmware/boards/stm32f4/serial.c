@@ -25,7 +25,12 @@ void serial_init(void) {
   DMA1->stream[5].NDTR = RX_RING;
   DMA1->stream[5].CR = DMA_CIRCULAR | DMA_MEMORY_STEP | DMA_CHANNEL(4) | DMA_ENABLE;
   DMA1->stream[6].PAR = (uint32_t)(uintptr_t)&USART2->DR;
-  USART2->CR1 = USART_CR1_ON_RX_TX;
+  USART2->CR1 = USART_CR1_ON_RX_TX | USART_CR1_IDLE_IRQ;
+}
+
+void serial_isr(void) {
+  (void)USART2->SR; /* these two reads, in this order, clear the flag; the DMA has taken the byte long before */
+  (void)USART2->DR;
 }
 
 size_t serial_read(uint8_t *bytes, size_t size) {

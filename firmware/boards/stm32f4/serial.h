@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 void serial_init(void);
+/* The line has fallen silent after a frame: the board polls the link then, and does not wait for the main period. */
+void serial_isr(void);
 size_t serial_read(uint8_t *bytes, size_t size);
 bool serial_write(const uint8_t *bytes, size_t size);
 

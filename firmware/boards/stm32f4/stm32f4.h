@@ -111,6 +111,7 @@ struct flash {
 #define DMA_HIGH_STREAM6 (0x3Du << 16)       /* all flags of stream 6 in HISR and HIFCR */
 
 #define USART_CR1_ON_RX_TX ((1u << 13) | (1u << 2) | (1u << 3))
+#define USART_CR1_IDLE_IRQ (1u << 4)
 #define USART_CR3_DMA ((1u << 6) | (1u << 7))
 
 #define SPI_CR1_MASTER_ON ((1u << 2) | (1u << 6) | (1u << 8) | (1u << 9) | (1u << 11)) /* 16 bits, software select */
@@ -122,6 +123,6 @@ struct flash {
 #define IWDG_UNLOCK 0x5555u
 #define IWDG_START 0xCCCCu
 
-enum stm32f4_irq { IRQ_TIM6 = 54, STM32F4_IRQS = 82 };
+enum stm32f4_irq { IRQ_USART2 = 38, IRQ_TIM6 = 54, STM32F4_IRQS = 82 };
 
 #endif
