@@ -43,7 +43,9 @@ def first(log, condition):
 def test_outputs_are_off_exactly_10_ms_after_the_last_set_point(app):
     sim, host = armed(app)
     host.run(100, laws(app, PUSH[app]))
-    accepted = sim.time_s                    # the last one was taken in the period that has just ended
+    host.setpoint(*laws(app, PUSH[app]))
+    sim.run(1)
+    accepted = sim.time_s                    # taken at the end of this fast period
     log = sim.run(5000, every=1)
     drive_ends = first(log, log['gate'] != GATE_DRIVE)
     assert drive_ends - accepted == pytest.approx(0.0100, abs=1e-9)
@@ -87,11 +89,11 @@ def test_off_stays_off_until_reset_at_zero_and_then_ramps():
 def test_estop_acts_within_one_fast_period_and_sensing_goes_on(app):
     sim, host = armed(app)
     host.run(50, laws(app, PUSH[app]))
+    sim.run(3)                               # anywhere between two main periods
     host.estop()
-    log = sim.run(20, every=1)               # the frame is taken in the main period at the tenth tick
-    received = log['t'][9]
-    assert first(log, log['gate'] != GATE_DRIVE) - received <= 1.0001e-4
-    assert log['fault'][-1] == ESTOP_COMMAND and (log['gate'][10:] == GATE_OFF).all()
+    log = sim.run(20, every=1)               # the frame is there at the end of the first of these
+    assert log['gate'][0] == GATE_DRIVE and (log['gate'][1:] == GATE_OFF).all()
+    assert (log['duty'][1:] == 0).all() and (log['fault'] == ESTOP_COMMAND).all()
     host.frames.clear()
     sim.set(hand__mode=1, hand__target=0.008, **({'obstacle': -40.0} if app == 'lid_hinge' else {}))
     host.run(300)
@@ -142,18 +144,20 @@ def test_rms_current_stays_at_the_rating_for_10000_random_sequences(app, ticks, 
     assert worst > 0.9 and armed_share > 0.9    # it was driven hard, or this would say nothing
 
 
-def test_rms_current_stays_at_the_rating_over_the_real_window():
-    sim = Sim('piano_key', thermal_window_s=6.0)    # the sweep holds windows up to 6.5 s
-    worst, _, _ = sim.sweep_thermal(60, 10000, seed=3)
-    assert 0.9 < worst <= 1.01
+@pytest.mark.parametrize('app', APPS)
+def test_rms_current_stays_at_the_rating_over_the_real_window(app):
+    worst, _, _ = Sim(app).sweep_thermal(100, 12000, seed=3)    # two minutes, windows of 20, 60 and 30 s
+    assert 0.8 < worst <= 1.01
 
 
 @pytest.mark.parametrize('app', APPS)
 def test_a_million_random_inputs_never_yield_nonsense(app):
     sim = Sim(app)
-    driven, violations, faults, not_finite = sim.sweep_random(1_000_000, seed=11)
-    assert violations == 0 and sim.violations == {}
-    assert driven > 200_000 and faults > 500 and not_finite > 50
+    seen = sim.sweep_random(1_000_000, seed=11)
+    assert seen['violations'] == 0 and sim.violations == {}
+    # It was driven, at full ramp, up to the clamp, and stopped again and again, or this would say nothing.
+    assert seen['driven'] > 200_000 and seen['active'] > 50_000 and seen['largest_force'] > 0.9
+    assert seen['faults'] > 200 and seen['watchdog_trips'] > 10 and seen['not_finite'] > 20
 
 
 def test_no_sequence_of_frames_disables_a_limit():
@@ -226,8 +230,10 @@ def codes_of(message):
 def test_start_is_refused_without_a_calibration():
     host = SimHost(Sim('piano_key', calibrated=False))
     assert host.arm() == RESULT['UNCALIBRATED']
-    host = SimHost(Sim('piano_key', miscalibrate={0: (float('inf'), math.nan)}))
-    assert host.arm() == RESULT['UNCALIBRATED']
+    for channel, gain in ((0, math.inf), (0, 1.0), (2, math.inf), (2, -1.0)):
+        host = SimHost(Sim('piano_key', miscalibrate={channel: (gain, math.nan)}))
+        assert host.arm() == RESULT['UNCALIBRATED']
+        assert host.state['measured.0.position'] == 0.0 and math.isfinite(host.state['measured.0.velocity'])
     host = SimHost(Sim('steering_wheel', miscalibrate={0: (1e-3, math.nan)}))    # of another encoder
     assert host.arm() == RESULT['UNCALIBRATED']
 

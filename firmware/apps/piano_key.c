@@ -36,6 +36,8 @@ static const struct actuator actuators[] = {{
     .velocity =
         {
             .kind = VELOCITY_COIL,
+            .gain_low = 0.5f,
+            .gain_high = 8.0f,
             .channel = 2,
             .ratio = COIL_RATIO,
             .bandwidth_rad_s = 60.0f,

@@ -73,14 +73,22 @@ void fw_view(unsigned actuator, struct fw_view *view) {
 }
 
 static bool is_calibrated(void) {
+  bool good = hal_calibration(&fw.calibration);
   unsigned i;
-  if (!hal_calibration(&fw.calibration)) {
-    return false;
-  }
   for (i = 0; i < fw.app->actuator_count; i++) {
-    if (!acquisition_calibrated(&fw.app->actuators[i].position, &fw.calibration)) {
-      return false;
-    }
+    const struct actuator *actuator = &fw.app->actuators[i];
+    good = good && acquisition_calibrated(&actuator->position, &fw.calibration)
+           && velocity_calibrated(&actuator->velocity, &fw.calibration);
+  }
+  return good;
+}
+
+/* What is no calibration is not used either: positions then stay zero, and no NaN of an erased flash leaves the device. */
+static bool take_calibration(void) {
+  static const struct calibration none = {0};
+  if (!is_calibrated()) {
+    fw.calibration = none;
+    return false;
   }
   return true;
 }
@@ -385,7 +393,7 @@ bool fw_fast_isr(void) {
     estimate(i, accepted);
   }
   if (fw.safety.state == (uint8_t)PROTOCOL_STATE_BOOT && fw.counters.fast_ticks >= BOOT_TICKS) {
-    safety_start(&fw.safety, is_calibrated());
+    safety_start(&fw.safety, take_calibration());
   }
   input.now_us = now_us;
   input.estop = sample.estop;

@@ -53,7 +53,8 @@ bool fw_fast_isr(void);
 /* Link and the application's own main loop, whichever is due. */
 void fw_main_isr(void);
 
-/* Take bytes of the link now instead of at the next main period; fw_main_isr() does the same. */
+/* Take bytes of the link now, at the priority of fw_main_isr(), which does the same: for a board with a receive interrupt.
+ * Then an e-stop acts in the next fast period, not only after the next main period. */
 void fw_link_poll(void);
 
 struct safety *fw_safety(void);

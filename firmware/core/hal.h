@@ -33,7 +33,7 @@ struct hal_sample {
 #define CALIBRATION_MAGIC 0x43414C31u /* "CAL1" */
 struct calibration {
   uint32_t magic;              /* anything else: uncalibrated, and the device refuses to start */
-  float gain[FW_CHANNELS_MAX]; /* meaning per channel kind, see app.h */
+  float gain[FW_CHANNELS_MAX]; /* meaning: acquisition.h (position), velocity.h (coil) */
   float offset[FW_CHANNELS_MAX];
 };
 

@@ -60,3 +60,10 @@ float velocity_step(struct velocity *velocity, float q, float coil_velocity, flo
 bool velocity_implausible(const struct velocity *velocity) {
   return velocity->config.kind == VELOCITY_COIL && velocity->disagree_for_us > velocity->config.disagree_us;
 }
+
+bool velocity_calibrated(const struct velocity_config *config, const struct calibration *calibration) {
+  const float gain = calibration->gain[config->channel];
+  return config->kind != VELOCITY_COIL
+         || (fw_is_finite(calibration->offset[config->channel]) && gain >= config->gain_low
+             && gain <= config->gain_high);
+}

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hal.h"
+
 enum velocity_kind {
   VELOCITY_COIL = 1,    /* v = gain * (u - offset) */
   VELOCITY_TRACKING = 2 /* second-order observer on the position */
@@ -12,11 +14,12 @@ enum velocity_kind {
 
 struct velocity_config {
   enum velocity_kind kind;
-  uint8_t channel;       /* of the coil */
-  float ratio;           /* actuator velocity per coil velocity */
-  float bandwidth_rad_s; /* observer; for a coil: below it the position decides, above it the coil */
-  float step_max;        /* a coil sample further than this from the last is a spike */
-  float disagree_max;    /* coil and position may differ so much for disagree_us */
+  uint8_t channel;           /* of the coil */
+  float gain_low, gain_high; /* of a coil; calibrated gain outside: not a calibration of this device */
+  float ratio;               /* actuator velocity per coil velocity */
+  float bandwidth_rad_s;     /* observer; for a coil: below it the position decides, above it the coil */
+  float step_max;            /* a coil sample further than this from the last is a spike */
+  float disagree_max;        /* coil and position may differ so much for disagree_us */
   uint32_t disagree_us;
 };
 
@@ -36,6 +39,9 @@ void velocity_init(struct velocity *velocity, const struct velocity_config *conf
 
 /* Advance by dt with position q and, for a coil, its velocity reading; return qd. */
 float velocity_step(struct velocity *velocity, float q, float coil_velocity, float dt_s);
+
+/* True if what was calibrated for a coil is finite and within what this device can have. */
+bool velocity_calibrated(const struct velocity_config *config, const struct calibration *calibration);
 
 /* True if coil and position have disagreed for longer than allowed. */
 bool velocity_implausible(const struct velocity *velocity);

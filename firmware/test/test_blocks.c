@@ -328,6 +328,21 @@ static void a_wrong_calibration_is_none(void **unused) {
   assert_false(acquisition_calibrated(&config, &bad));
 }
 
+static void a_wrong_calibration_of_a_coil_is_none(void **unused) {
+  (void)unused;
+  const struct velocity_config sensor_config = {
+      .kind = VELOCITY_COIL, .channel = 1, .gain_low = 0.5f, .gain_high = 2.0f};
+  const struct velocity_config tracking = {.kind = VELOCITY_TRACKING};
+  struct calibration calibration = {CALIBRATION_MAGIC, {0.0f, 1.0f}, {0.0f, 1.65f}};
+  assert_true(velocity_calibrated(&sensor_config, &calibration));
+  calibration.offset[1] = NAN;
+  assert_false(velocity_calibrated(&sensor_config, &calibration));
+  calibration.offset[1] = 0.0f;
+  calibration.gain[1] = NAN;
+  assert_false(velocity_calibrated(&sensor_config, &calibration));
+  assert_true(velocity_calibrated(&tracking, &calibration)); /* needs none */
+}
+
 /* ---- velocity ---- */
 
 static void tracking_finds_the_velocity_of_a_ramp(void **unused) {
@@ -403,6 +418,7 @@ int main(void) {
       cmocka_unit_test(an_old_sample_never_looks_young_again),
       cmocka_unit_test(positions_follow_the_calibration),
       cmocka_unit_test(a_wrong_calibration_is_none),
+      cmocka_unit_test(a_wrong_calibration_of_a_coil_is_none),
       cmocka_unit_test(tracking_finds_the_velocity_of_a_ramp),
       cmocka_unit_test(coil_spikes_are_refused_and_real_steps_are_not),
       cmocka_unit_test(coil_offset_is_removed_by_the_position),

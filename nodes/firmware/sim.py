@@ -11,7 +11,7 @@ import tempfile
 
 import numpy as np
 
-from mbs_core.errors import MbsError, suggest
+from mbs_core.errors import MbsError
 from mbs_haptics.firmware.build import build
 from mbs_haptics.wire import codec, handshake
 from mbs_haptics.wire import definition as wire
@@ -21,6 +21,7 @@ MAIN_TICKS = 10
 BOOT_TICKS = 1100      # the firmware learns the zero of its current sensors for 1024 fast periods
 VIEW = ('q', 'qd', 'force', 'current_A', 'duty', 'heat', 'allowed_A', 'tank_J', 'limited', 'fault_shown')
 VIOLATIONS = ('not_finite', 'duty_range', 'force_range', 'slew', 'driven_unarmed', 'driven_late', 'ramp', 'heat_drop')
+SEEN = ('driven', 'violations', 'faults', 'not_finite', 'active', 'watchdog_trips', 'largest_force')
 GATE_OFF, GATE_BRAKE, GATE_DRIVE = 0, 1, 2
 BOOT, IDLE, RAMP, ACTIVE, FAULT = (wire.ENUMS['state'][name][0] for name in ('BOOT', 'IDLE', 'RAMP', 'ACTIVE', 'FAULT'))
 
@@ -107,7 +108,7 @@ class Sim:
         for name, value in numbers.items():
             name = name.replace('__', '.')
             if self.library.sim_set(name.encode(), float(value)):
-                raise MbsError(f"the plant of {self.app} has no number '{name}'{suggest(name, ())}")
+                raise MbsError(f"the plant of {self.app} has no number '{name}'")
 
     def get(self, name):
         """Return a number of the plant."""
@@ -155,10 +156,10 @@ class Sim:
         return tuple(worst)
 
     def sweep_random(self, ticks, seed=1):
-        """Return (periods driven, violations, faults, set-points not finite) of random inputs in every period."""
-        seen = (ctypes.c_double * 4)()
+        """Let random set-points, requests, silences and sensor counts come in every period; return {what was seen}."""
+        seen = (ctypes.c_double * len(SEEN))()
         self.library.sim_sweep_random(ticks, seed, seen)
-        return tuple(int(value) for value in seen)
+        return dict(zip(SEEN, seen))
 
 
 class SimHost:
@@ -212,7 +213,7 @@ class SimHost:
         self.send(codec.encode(f'SETPOINT{len(laws)}', values, self.seq, self.state.t_us if self.state else 0))
 
     def ask(self, frame, wanted='REPLY'):
-        """Send a request, with zero set-points meanwhile; return the answer."""
+        """Send a request and let time pass until it is answered; return the answer."""
         self.send(frame)
         for _ in range(20):
             self.sim.run(MAIN_TICKS)

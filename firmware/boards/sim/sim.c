@@ -307,6 +307,8 @@ static void step(void) {
     if (sim.tick % sim.app.link_divider == 0) {
       host_inside();
     }
+  } else if (sim.to_device.head != sim.to_device.tail) {
+    fw_link_poll(); /* as from a receive interrupt */
   }
 }
 

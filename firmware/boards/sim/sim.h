@@ -1,8 +1,8 @@
 /* The board `sim`: the firmware and its plant in one shared library, in virtual time.
  *
  * One fast period is: the plant moves by 100 us under the last duties, time steps, fw_fast_isr(), and fw_main_isr() when it
- * is due. Nothing depends on the machine's clock, so every run with the same seed and the same calls is the same.
- * After every fast period a monitor, which shares no code with the limits, checks what was driven. */
+ * is due, or the link is read when something came. Nothing depends on the machine's clock: every run with the same seed and
+ * the same calls is the same. In every fast period a monitor, which shares no code with the limits, checks what is driven. */
 #ifndef SIM_H
 #define SIM_H
 
@@ -62,6 +62,6 @@ int sim_setpoint(const float *laws, unsigned count);
 
 /* Sweeps; see sweep.c. */
 void sim_sweep_thermal(unsigned sequences, unsigned ticks, uint64_t seed, double worst[3]);
-void sim_sweep_random(unsigned ticks, uint64_t seed, double seen[4]);
+void sim_sweep_random(unsigned ticks, uint64_t seed, double seen[7]);
 
 #endif

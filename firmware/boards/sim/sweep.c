@@ -5,7 +5,7 @@
 #include "../../plants/parts.h"
 #include "sim.h"
 
-#define WINDOW_TICKS_MAX 65536u
+#define WINDOW_TICKS_MAX 600001u /* a minute */
 
 /* Random commands: held values, steps to the limits, sines, noise; often far beyond what is allowed. */
 static void random_law(struct chance *chance, const struct actuator *actuator, float law[4]) {
@@ -41,10 +41,15 @@ static double window_rms(struct window *window, double current_A) {
   return sqrt(fmax(window->sum, 0.0) / window->length);
 }
 
+static bool is_driving(void) {
+  const uint8_t state = fw_safety()->state;
+  return state == (uint8_t)PROTOCOL_STATE_RAMP || state == (uint8_t)PROTOCOL_STATE_ACTIVE;
+}
+
 /* A device that stopped at a fault (a stop hit too fast, say) is reset and armed again, as a stubborn user would. */
 static void keep_armed(void) {
   static const float zero[FW_ACTUATORS_MAX * 4];
-  if (fw_safety()->state != (uint8_t)PROTOCOL_STATE_RAMP && fw_safety()->state != (uint8_t)PROTOCOL_STATE_ACTIVE) {
+  if (!is_driving()) {
     (void)sim_setpoint(zero, fw_app()->actuator_count);
     (void)safety_reset(fw_safety(), hal_time_us());
     (void)safety_arm(fw_safety(), hal_time_us());
@@ -118,50 +123,94 @@ static float random_number(struct chance *chance) {
   return (float)(chance_normal(chance) * pow(10.0, 4.0 * chance_uniform(chance) - 2.0));
 }
 
-/* Random set-points, requests and sensor counts, every fast period. seen: periods driven, violations, faults latched,
- * set-points that were not finite. */
-void sim_sweep_random(unsigned ticks, uint64_t seed, double seen[4]) {
+#define PHASE_TICKS 20000u
+
+/* How wild it is in this phase. Calm ones last long enough to reach full force; stormy ones break everything at once. */
+struct weather {
+  bool storm;
+  unsigned silence; /* fast periods without a set-point still to come */
+};
+
+static void random_setpoint(struct chance *chance, const struct weather *weather, double *not_finite) {
+  const struct app *device = fw_app();
+  float laws[FW_ACTUATORS_MAX * 4];
+  unsigned i;
+  for (i = 0; i < 4 * device->actuator_count; i++) {
+    do {
+      laws[i] = random_number(chance);
+    } while (!weather->storm && !isfinite(laws[i]));
+  }
+  if (!weather->storm) {
+    for (i = 0; i < device->actuator_count; i++) {
+      random_law(chance, &device->actuators[i], &laws[4 * i]);
+    }
+  }
+  *not_finite += sim_setpoint(laws, device->actuator_count) == (int)FAULT_SETPOINT_NOT_FINITE ? 1.0 : 0.0;
+}
+
+/* Now and then a channel shows anything for a while, or the plant again. */
+static void random_sensors(struct chance *chance) {
+  unsigned i;
+  for (i = 0; i < fw_app()->channel_count; i++) {
+    const double fate = chance_uniform(chance);
+    if (fate < 0.002) {
+      const double raw = chance_uniform(chance) < 0.5 ? 65520.0 * chance_uniform(chance)
+                                                      : 4294967295.0 * chance_uniform(chance) - 2147483648.0;
+      sim_override(i, (int32_t)raw, fate < 0.001);
+    }
+  }
+}
+
+static void calm_down(void) {
+  unsigned i;
+  for (i = 0; i < FW_CHANNELS_MAX; i++) {
+    sim_override(i, 0, 0);
+  }
+}
+
+/* Random set-points, requests, silences and sensor counts. seen: periods driven, violations, faults latched, set-points
+ * that were not finite, periods at full ramp, watchdog trips, largest force as a share of the clamp. */
+void sim_sweep_random(unsigned ticks, uint64_t seed, double seen[7]) {
   struct chance chance = {seed * 2u + 1u};
-  const float zero[FW_ACTUATORS_MAX * 4] = {0.0f};
+  struct weather weather = {false, 0};
   unsigned t, i;
   (void)sim_reset(seed);
   (void)sim_run(1100, NULL, 1);
-  memset(seen, 0, 4 * sizeof seen[0]);
+  memset(seen, 0, 7 * sizeof seen[0]);
   for (t = 0; t < ticks; t++) {
-    const struct app *device = fw_app();
     const double kind = chance_uniform(&chance);
-    if (kind < 0.3) {
-      float laws[FW_ACTUATORS_MAX * 4];
-      for (i = 0; i < 4 * device->actuator_count; i++) {
-        laws[i] = random_number(&chance);
-      }
-      seen[3] += sim_setpoint(laws, device->actuator_count) == (int)FAULT_SETPOINT_NOT_FINITE ? 1.0 : 0.0;
-    } else if (kind < 0.31) {
-      safety_disarm(fw_safety());
-    } else if (kind < 0.311) {
-      safety_estop(fw_safety(), hal_time_us());
-    } else if (kind < 0.5 && fw_safety()->state != (uint8_t)PROTOCOL_STATE_ACTIVE) {
-      (void)sim_setpoint(zero, device->actuator_count);
-      (void)safety_reset(fw_safety(), hal_time_us());
-      (void)safety_arm(fw_safety(), hal_time_us());
+    if (t % PHASE_TICKS == 0) {
+      weather.storm = chance_uniform(&chance) < 0.5;
+      calm_down();
     }
-    for (i = 0; i < device->channel_count; i++) {
-      const double fate = chance_uniform(&chance);
-      if (fate < 0.002) { /* now and then a channel shows anything for a while, or the plant again */
-        sim_override(i,
-                     (int32_t)(random_bits(&chance) < 0.0f ? chance_uniform(&chance) * 65520.0
-                                                           : 4294967295.0 * chance_uniform(&chance) - 2147483648.0),
-                     fate < 0.001);
-      }
+    if (weather.silence > 0) {
+      weather.silence--;
+    } else if (kind < (weather.storm ? 0.0003 : 0.00003)) {
+      weather.silence = (unsigned)(300.0 * chance_uniform(&chance));
+    } else if (weather.storm ? kind < 0.3 : kind < 0.15) {
+      random_setpoint(&chance, &weather, &seen[3]);
+    } else if (weather.storm && kind < 0.303) {
+      safety_disarm(fw_safety());
+    } else if (weather.storm && kind < 0.304) {
+      safety_estop(fw_safety(), hal_time_us());
+    } else if (kind < 0.5) {
+      keep_armed();
+    }
+    if (weather.storm) {
+      random_sensors(&chance);
     }
     (void)sim_run(1, NULL, 1);
-    seen[0] +=
-        fw_safety()->state == (uint8_t)PROTOCOL_STATE_RAMP || fw_safety()->state == (uint8_t)PROTOCOL_STATE_ACTIVE
-            ? 1.0
-            : 0.0;
+    seen[0] += is_driving() ? 1.0 : 0.0;
+    seen[4] += fw_safety()->state == (uint8_t)PROTOCOL_STATE_ACTIVE ? 1.0 : 0.0;
+    for (i = 0; i < fw_app()->actuator_count; i++) {
+      struct fw_view view;
+      fw_view(i, &view);
+      seen[6] = fmax(seen[6], fabs((double)view.force) / (double)fw_app()->actuators[i].limits.force_max);
+    }
   }
   for (i = 0; i < SIM_VIOLATIONS; i++) {
     seen[1] += (double)sim_violations()[i];
   }
   seen[2] = (double)fw_safety()->faults;
+  seen[5] = (double)fw_safety()->watchdog_trips;
 }
