@@ -6,16 +6,24 @@ handlers would end the publishers before the last zero set-point has left.
 
 import signal
 import sys
+import time
 
 from mbs_core.errors import MbsError
 from mbs_haptics import environment
+
+PATIENCE = 2.0          # s after which a second signal interrupts whatever is going on
 
 
 def main(args=None):
     """Run the node until SIGINT or SIGTERM; return 0, or 2 after one sentence if it can't start."""
     asked = []
+
+    def ask(*_):
+        asked.append(time.monotonic())
+        if asked[-1] > asked[0] + PATIENCE:         # busy with something long, such as compiling
+            raise SystemExit(0)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: asked.append(True))
+        signal.signal(number, ask)
     try:
         environment.need_ros()
     except MbsError as error:

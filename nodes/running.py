@@ -6,6 +6,7 @@ subscribes to nothing faster than 100 Hz, so that watching disturbs nothing.
 
 import json
 import math
+import signal
 import sys
 import threading
 import time
@@ -15,8 +16,9 @@ from mbs_haptics import clients
 from mbs_haptics.figures import Figures
 from mbs_haptics.launching import Supervisor, interpret
 
-READY = 30.0            # s until both nodes must be ready; building the firmware takes most of it the first time
+READY = 60.0            # s until both nodes must be ready: the first time the model is compiled and the firmware built
 SETTLE = 0.4            # s for the force to decay before the processes are ended
+YOUNG = 5.0             # s in which a process may still be importing
 SIGNALS = ('SIGINT', 'SIGTERM', 'SIGHUP')
 
 
@@ -73,7 +75,11 @@ class Watch(threading.Thread):
             if not all(f'{self.space}/{node}/enable' in names for node in ('rosbotran', 'roscom')):
                 reason = 'rosbotran and roscom do not both answer'
                 continue
-            found = self._statistics(talk)
+            try:
+                found = self._statistics(talk)
+            except MbsError as error:           # still busy with compiling its model, most likely
+                reason = str(error)
+                continue
             if found.get('state') != 'active':
                 reason = f"rosbotran is {found.get('state')}" + ('' if found.get('fault') == 'none' else f" (fault '{found.get('fault')}')")
                 self.phase = 'waiting for samples'
@@ -151,6 +157,22 @@ class Run(Supervisor):
                 self.watch.asked.set()
                 return
         super().stop(why)
+
+    def start(self, process):
+        """Start one process and keep when."""
+        before = len(self.children)
+        super().start(process)
+        for child in self.children[before:]:
+            child.began = time.monotonic()
+
+    def escalate(self, now):
+        """Begin with SIGTERM where Python is still starting: SIGINT would leave a traceback then."""
+        if self.level:
+            super().escalate(now)
+            return
+        for child in self.children:
+            child.signal(signal.SIGTERM if now - child.began < YOUNG else signal.SIGINT)
+        self.level, self.stop_at = 1, now + self.term_after
 
 
 def run_device(path, arguments, seconds=None, headless=False, as_json=False, log=None) -> int:

@@ -9,26 +9,44 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 
+MARK = 'MBS_HAPTICS_TEST'
 PATIENT = {'timing.stale_after': 0.1, 'timing.fault_after': 0.4, 'timing.most_missed': 400}      # shared machines stall
 
 
 def free_domain() -> int:
     """Return a ROS domain that other tests on this machine hardly use."""
-    return random.SystemRandom().randrange(105, 215)
+    return random.SystemRandom().choice([*range(65, 102), *range(215, 233)])       # the others meet ephemeral ports of Linux
+
+
+def start(command, domain, **options):
+    """Return a started process that speaks on a domain of its own."""
+    environ = {**os.environ, 'ROS_DOMAIN_ID': str(domain), MARK: f'{os.getpid()}-{domain}'}
+    return subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True, **options)
+
+
+def left_behind(domain) -> list:
+    """Return the command lines of processes that `start` began on a domain, or their children, and that still live."""
+    mark, found = f'{MARK}={os.getpid()}-{domain}'.encode(), []
+    for folder in Path('/proc').glob('[0-9]*'):
+        with contextlib.suppress(OSError):
+            if mark in (folder / 'environ').read_bytes().split(b'\0'):
+                found.append((folder / 'cmdline').read_bytes().replace(b'\0', b' ').decode())
+    return found
 
 
 class Stack:
     """One rosbotran process on a domain of its own, with `joint_states` published here and `setpoint` received here."""
 
-    def __init__(self, joint='lever', position=0.0, publish=True, patient=True, launch=None, **parameters):
+    def __init__(self, joint='lever', position=0.0, publish=True, patient=True, command=None, **parameters):
         self.joint, self.position, self.velocity, self.effort, self.publish = joint, position, 0.0, 0.0, publish
         given = {**(PATIENT if patient else {}), **parameters}
         self.domain = free_domain()
         words = [w for name, value in given.items() for w in ('-p', f'{name.replace("__", ".")}:={value}')]
-        self.command = launch or [sys.executable, '-m', 'mbs_haptics.rosbotran', '--ros-args', *words]
+        self.command = command or [sys.executable, '-m', 'mbs_haptics.rosbotran', '--ros-args', *words]
         self.setpoints, self.sequence, self.output = [], 0, ''
 
     def __enter__(self):
@@ -57,8 +75,7 @@ class Stack:
 
     def start(self):
         """Start the process under test."""
-        environ = {**os.environ, 'ROS_DOMAIN_ID': str(self.domain)}
-        self.process = subprocess.Popen(self.command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.process = start(self.command, self.domain, stderr=subprocess.STDOUT)
 
     def __exit__(self, *_):
         self.end()
