@@ -1,7 +1,7 @@
 """Count what a recording holds and what it lacks: rate, gaps, loss, duplicates and reordering of every topic.
 
 Loss is counted by the sequence in the frame of each message. A sequence that starts again (a publisher restarted)
-begins a new run; runs are counted each by itself.
+begins a new run; runs are counted each by itself. A topic that shows every tenth tick counts in tens.
 """
 
 from array import array
@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mbs_haptics.bags import Recording, sequence_of, stamp_of
+from mbs_haptics.bags import Recording, answered_of, sequence_of, stamp_of
 from mbs_haptics.figures import Figures
 
+LOOP = ('joint_states', 'setpoint')     # topics with one message a tick
 RESTART = 1000          # a step back in the sequence by more than this is a new run, a smaller one is reordering
-# Set-points carry the sequence of the sample they answer; the same sample may be answered twice.
-ANSWERS = ('setpoint',)
 
 
 @dataclass
@@ -26,16 +25,18 @@ class Topic:
     times: array = field(default_factory=lambda: array('q'))
     stamps: array = field(default_factory=lambda: array('q'))
     sequence: array = field(default_factory=lambda: array('q'))
-    size: int = 0
+    answered: array = field(default_factory=lambda: array('q'))
 
     def add(self, sample):
         """Count one sample."""
         self.times.append(sample.time)
-        self.size += len(sample.data)
         number = sequence_of(sample.data)
         if number is not None:
             self.sequence.append(number)
             self.stamps.append(stamp_of(sample.data))
+            answered = answered_of(sample.data)
+            if answered is not None:
+                self.answered.append(answered)
 
     @property
     def has_sequence(self):
@@ -73,9 +74,11 @@ class Topic:
         """Return how many messages are lost, doubled and out of order."""
         lost = doubled = disordered = 0
         for run in self.runs():
-            unique = len(np.unique(run))
-            lost += int(run.max() - run.min()) + 1 - unique
-            doubled += len(run) - unique
+            unique = np.unique(run)
+            steps, counts = np.unique(np.diff(unique), return_counts=True)
+            if len(steps):
+                lost += int((counts * (np.rint(steps / steps[counts.argmax()]) - 1).clip(0)).sum())
+            doubled += len(run) - len(unique)
             disordered += int((np.diff(run) < 0).sum())
         return lost, doubled, disordered
 
@@ -91,22 +94,26 @@ def survey(path):
 
 
 def check(topics, recording, rate=None, gap=None) -> Figures:
-    """Return the figures of a recording; aims: no loss, no duplicates, and the rate (Hz, 1 %) and gap (s) if given."""
+    """Return the figures of a recording; aims: no loss, no duplicates, and, if given, the rate of the loop (Hz, 1 %) and the gap (s)."""
     figures = Figures()
     whole = 'closed properly' if recording.is_whole else 'cut off; what was read is all there is'
     figures.add('bag.messages', sum(len(topic.times) for topic in topics.values()), '', '>0', whole)
     for name, topic in sorted(topics.items()):
+        wanted = rate if name.rpartition('/')[2] in LOOP else None
         begin = f'bag.{name.strip("/")}'
         figures.add(f'{begin}.messages', len(topic.times), '', '', topic.kind)
         if not topic.has_sequence:
-            figures.add(f'{begin}.rate', topic.rate, 'Hz', note='carries no sequence: loss can\'t be counted')
+            figures.add(f'{begin}.rate', topic.rate, 'Hz', note="carries no sequence: loss can't be counted")
             continue
         lost, doubled, disordered = topic.losses()
         runs = len(topic.runs())
-        figures.add(f'{begin}.rate', topic.rate, 'Hz', f'{0.99 * rate:g}..{1.01 * rate:g}' if rate else '', 'by the stamps')
-        figures.add(f'{begin}.gap', topic.gap * 1e3, 'ms', f'<={gap * 1e3:g}' if gap else '', 'largest between two samples')
+        figures.add(f'{begin}.rate', topic.rate, 'Hz', f'{0.99 * wanted:g}..{1.01 * wanted:g}' if wanted else '', 'by the stamps')
+        figures.add(f'{begin}.gap', topic.gap * 1e3, 'ms', f'<={gap * 1e3:g}' if gap and name.rpartition('/')[2] in LOOP else '', 'largest between two samples')
         figures.add(f'{begin}.lost', lost, '', '==0', f'{runs} runs of the sequence' if runs > 1 else '')
-        answers = name.rpartition('/')[2] in ANSWERS
-        figures.add(f'{begin}.duplicates', doubled, '', '' if answers else '==0', 'samples answered again' if answers else '')
+        figures.add(f'{begin}.duplicates', doubled, '', '==0')
         figures.add(f'{begin}.reordered', disordered, '', '==0')
+        if topic.answered:
+            answers = np.unique(np.array(topic.answered, dtype=np.int64))
+            figures.add(f'{begin}.unanswered', int(answers.max() - answers.min()) + 1 - len(answers), '', '', 'samples that no set-point answers')
+            figures.add(f'{begin}.held', len(topic.answered) - len(answers), '', '', 'set-points without a new sample')
     return figures

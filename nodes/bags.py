@@ -1,7 +1,8 @@
 """Read recordings message by message, raw: rosbag2 folders, single .mcap files, and files cut off by a kill.
 
 What all our own messages have in front, after four bytes of encapsulation: the stamp (s, ns) and the frame, which
-carries the sequence as ten digits. So loss is counted without deserialising anything.
+carries the sequence as ten digits: '#0000000042', for a set-point '#0000000042@0000000041' with the sample it answers
+(realtime/messages.py), or the digits alone. So loss is counted without deserialising anything.
 """
 
 import struct
@@ -10,17 +11,22 @@ from pathlib import Path
 
 from mbs_core.errors import MbsError
 
-DIGITS = 10
 HEADER = struct.Struct('<iII')          # of std_msgs/Header behind the encapsulation: s, ns, length of the frame with its 0
-NO_HEADER = ('visualization_msgs/msg/MarkerArray',)
 
 
 def sequence_of(data):
     """Return the sequence number in the frame of a serialised message, or None when it carries none."""
-    if len(data) < 26 or data[12:16] != b'\x0b\0\0\0':
-        return None
-    digits = bytes(data[16:26])
-    return int(digits) if digits.isdigit() else None
+    frame = bytes(data[16:28])
+    if frame[:1] == b'#':
+        digits, end = frame[1:11], frame[11:12]
+        return int(digits) if digits.isdigit() and end in (b'\0', b'@') else None
+    return int(frame[:10]) if len(frame) > 10 and frame[:10].isdigit() and frame[10] == 0 else None
+
+
+def answered_of(data):
+    """Return the sequence of the sample that a serialised set-point answers, or None."""
+    digits = bytes(data[28:38])
+    return int(digits) if data[16:17] == b'#' and data[27:28] == b'@' and digits.isdigit() else None
 
 
 def stamp_of(data):

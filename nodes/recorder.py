@@ -74,7 +74,7 @@ class Track:
     def __init__(self, subscription, connection):
         """Start counting."""
         self.subscription, self.connection = subscription, connection
-        self.count, self.lost, self.last = 0, 0, None
+        self.count, self.lost, self.last, self.stride = 0, 0, None, None
 
     def drain(self, write):
         """Take and write every waiting message; return how many there were."""
@@ -85,12 +85,19 @@ class Track:
                 write(self.connection, info['received_timestamp'], data)
                 number = sequence_of(data)
                 if number is not None:
-                    if self.last is not None and number > self.last + 1:
-                        self.lost += number - self.last - 1
-                    self.last = number
+                    self.follow(number)
                 taken += 1
         self.count += taken
         return taken
+
+
+    def follow(self, number):
+        """Count what is missing before a sequence number; the smallest step seen is the regular one."""
+        step = number - self.last if self.last is not None else 0
+        if step > 0:
+            self.stride = min(step, self.stride or step)
+            self.lost += step // self.stride - 1
+        self.last = number
 
 
 class Recorder:
@@ -149,7 +156,8 @@ class Recorder:
 
     def summary(self):
         """Return one line per topic: how much was recorded and lost."""
-        lines = [f'{topic}: {track.count} messages, {track.lost} lost' for topic, track in sorted(self.tracks.items())]
+        lines = [f'{topic}: {track.count} messages' + (f', {track.lost} lost' if track.last is not None else '')
+                 for topic, track in sorted(self.tracks.items())]
         return lines + [f'{topic}: no publisher seen' for topic in sorted(self.waiting)]
 
 

@@ -25,8 +25,8 @@ def variables():
 @contextlib.contextmanager
 def running(*words, **options):
     """Run a Python process with these arguments for the length of a with block; it is killed if it outlives it."""
-    with subprocess.Popen([sys.executable, *map(str, words)], env=variables(), text=True,
-                          **{'stdout': subprocess.PIPE, 'stderr': subprocess.STDOUT, **options}) as process:
+    with subprocess.Popen([sys.executable, *map(str, words)], text=True,
+                          **{'stdout': subprocess.PIPE, 'stderr': subprocess.STDOUT, 'env': variables(), **options}) as process:
         try:
             yield process
         finally:
@@ -68,7 +68,7 @@ time.sleep(0.3)
 message = JointState(name=['key', 'key/acceleration'], position=[0.0, 0.0], velocity=[0.0, 0.0], effort=[0.0, 0.0])
 due = time.monotonic()
 for number in range(int(sys.argv[1])):
-    message.header.frame_id = f'{number:010d}'
+    message.header.frame_id = f'#{number:010d}'
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(time.time_ns(), 10**9)
     message.position[0] = number * 1e-3
     for publisher in publishers:

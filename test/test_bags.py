@@ -9,7 +9,7 @@ import pytest
 
 from mbs_core.errors import MbsError
 from mbs_haptics.bag_check import check, survey
-from mbs_haptics.bags import Recording, sequence_of, stamp_of
+from mbs_haptics.bags import Recording, answered_of, sequence_of, stamp_of
 from mbs_haptics.recorder import Bag
 
 JOINTS = 'sensor_msgs/msg/JointState'
@@ -24,22 +24,22 @@ class Profile:
     durability = type('Durability', (), {'name': 'VOLATILE'})
 
 
-def serialised(bag, number, stamp):
+def serialised(bag, number, stamp, frame='#{:010d}'):
     """Return a serialised JointState of the stack: sequence in the frame, acceleration as an extra entry."""
     types = bag.store.types
-    header = types['std_msgs/msg/Header'](types['builtin_interfaces/msg/Time'](*divmod(stamp, 10**9)), f'{number:010d}')
+    header = types['std_msgs/msg/Header'](types['builtin_interfaces/msg/Time'](*divmod(stamp, 10**9)), frame.format(number, answered=number // 2))
     values = np.array([number * 1e-3, 1.0])
     message = types[JOINTS](header, ['key', 'key/acceleration'], values, values, values)
     return bytes(bag.store.serialize_cdr(message, JOINTS))
 
 
-def write(path, numbers, topic='/joint_states', period=1_000_000, close=True):
+def write(path, numbers, topic='/joint_states', period=1_000_000, close=True, frame='#{:010d}'):
     """Write a recording with these sequence numbers, one a millisecond, and return the Bag."""
     bag = Bag(path)
     link = bag.add(topic, JOINTS, Profile)
     for n, number in enumerate(numbers):
         stamp = START + n * period
-        bag.writer.write(link, stamp, serialised(bag, number, stamp))
+        bag.writer.write(link, stamp, serialised(bag, number, stamp, frame))
     bag.flush()
     if close:
         bag.close()
@@ -61,7 +61,19 @@ def test_sequence_and_stamp_are_read_from_the_bytes(tmp_path):
     bag = Bag(tmp_path / 'bag')
     data = serialised(bag, 1234567890, START + 5)
     assert sequence_of(data) == 1234567890 and stamp_of(data) == START + 5
-    assert sequence_of(data[:20]) is None and sequence_of(data[:16] + b'world00000' + data[26:]) is None
+    assert sequence_of(data[:20]) is None and sequence_of(data[:16] + b'#world00000' + data[27:]) is None
+    assert sequence_of(serialised(bag, 42, START, '{:010d}')) == 42 and answered_of(data) is None
+    assert sequence_of(serialised(bag, 42, START, 'base_link')) is None and sequence_of(serialised(bag, 42, START, '')) is None
+    data = serialised(bag, 42, START, '#{:010d}@{answered:010d}')
+    assert (sequence_of(data), answered_of(data)) == (42, 21)
+
+
+def test_sequence_is_where_the_loop_writes_it():
+    from mbs_haptics.realtime.messages import frame_id
+    head = b'\0\1\0\0' + bytes(12)
+    assert sequence_of(head + frame_id(42).encode() + bytes(20)) == 42
+    setpoint = head + frame_id(42, 41).encode() + bytes(20)
+    assert (sequence_of(setpoint), answered_of(setpoint)) == (42, 41)
 
 
 def test_whole_recording_is_whole(tmp_path):
@@ -73,7 +85,8 @@ def test_whole_recording_is_whole(tmp_path):
 
 @pytest.mark.parametrize('numbers, lost, doubled, disordered', [
     ([0, 1, 2, 5, 6], 2, 0, 0), ([0, 1, 1, 2], 0, 1, 0), ([0, 2, 1, 3], 0, 0, 1), ([7, 8, 9], 0, 0, 0), ([5], 0, 0, 0),
-    ([5000, 5001, 0, 1, 3], 1, 0, 0), ([0, 0, 3, 2, 9], 6, 1, 1)])
+    ([5000, 5001, 0, 1, 2, 4], 1, 0, 0), ([0, 0, 1, 3, 2, 9], 5, 1, 1),
+    ([0, 10, 20, 40, 50], 1, 0, 0)])
 def test_losses_are_counted(tmp_path, numbers, lost, doubled, disordered):
     write(tmp_path / 'bag', numbers)
     found, good = values(tmp_path / 'bag')
@@ -81,9 +94,10 @@ def test_losses_are_counted(tmp_path, numbers, lost, doubled, disordered):
     assert good == (lost == doubled == disordered == 0)
 
 
-def test_set_points_may_answer_a_sample_twice(tmp_path):
-    write(tmp_path / 'bag', [0, 0, 1, 2], topic='/setpoint')
-    assert check(*survey(tmp_path / 'bag')).ok
+def test_set_points_tell_which_samples_they_answer(tmp_path):
+    write(tmp_path / 'bag', [0, 1, 2, 3, 8, 9], topic='/setpoint', frame='#{:010d}@{answered:010d}')       # answers 0 0 1 1 4 4
+    rows = {row['id']: row['value'] for row in check(*survey(tmp_path / 'bag')).rows}
+    assert rows['bag.setpoint.unanswered'] == 2 and rows['bag.setpoint.held'] == 3 and rows['bag.setpoint.lost'] == 4
 
 
 def test_wrong_rate_and_gap_are_not_ok(tmp_path):
@@ -135,7 +149,7 @@ def test_bags_are_read_by_rosbags_and_by_mcap(tmp_path):
     write(tmp_path / 'bag', range(100))
     with AnyReader([tmp_path / 'bag']) as reader:
         read = [reader.deserialize(data, link.msgtype).header.frame_id for link, _, data in reader.messages()]
-    assert read == [f'{n:010d}' for n in range(100)]
+    assert read == [f'#{n:010d}' for n in range(100)]
     with open(tmp_path / 'bag' / 'bag.mcap', 'rb') as stream:
         reader = make_reader(stream)
         found = [(schema.name, channel.topic, channel.message_encoding) for schema, channel, _ in reader.iter_messages()]

@@ -19,8 +19,8 @@ def add_arguments(parser):
         action.add_argument('bag', metavar='BAG', help='rosbag2 folder or .mcap file, also one cut off by a kill')
     for action in (info, check):
         add_json_argument(action)
-    check.add_argument('--rate', type=float, metavar='HZ', help='wanted rate of the topics with a sequence, within 1 %%')
-    check.add_argument('--gap', type=float, metavar='S', help='largest time allowed between two samples, in s')
+    check.add_argument('--rate', type=float, metavar='HZ', help='wanted rate of joint_states and setpoint, within 1 %%')
+    check.add_argument('--gap', type=float, metavar='S', help='largest time allowed between two of their samples, in s')
     plot.add_argument('--topic', action='append', default=[], help='topic to draw (may be repeated; default: all joint states)')
     plot.add_argument('--out', metavar='FILE.png', help='the picture (default: beside the recording)')
 
