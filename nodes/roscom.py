@@ -227,13 +227,14 @@ def make_node(**options):
             elif complaint:
                 level, text = (2 if worker.motions is None else 1), complaint
             gap, session.largest_gap_us = session.largest_gap_us, 0
-            sync = session.clock_sync
+            sync, latencies = session.clock_sync, sorted(worker.latencies_us) or [0]
             return level, text, {
                 'state': session.state_name, 'states': session.states, 'lost': session.lost, 'repeated': session.repeated,
                 'refused_frames': link.refused_total, 'published': worker.published, 'setpoints': worker.setpoints,
                 'setpoints_skipped': session.skipped, 'setpoints_refused': pipeline.refused + self.reader.refused,
                 'setpoints_clamped': pipeline.clamped, 'samples_not_believed': pipeline.unbelieved,
                 'connections': session.connections, 'largest_gap_us': gap,
+                'loop_latency_us': latencies[len(latencies) // 2], 'loop_latency_max_us': latencies[-1],
                 'round_trip_us': sync.round_trip_us, 'drift_ppm': round(sync.drift * 1e6, 1) if sync.is_known else 'unknown',
                 **{f'device_{name}': value for name, value in session.counters.items() if name not in ('thermal', 'fast_us')},
             }

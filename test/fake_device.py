@@ -68,17 +68,22 @@ class FakeDevice:
 
     def now_us(self):
         """Return the device's time."""
-        return self.start_us + round((time.monotonic() - self._began) * 1e6 * (1 + self.drift))
+        return self.at_us(time.monotonic() - self._began)
+
+    def at_us(self, t):
+        """Return the device's time t seconds after its start."""
+        return self.start_us + round(t * 1e6 * (1 + self.drift))
 
     def _run(self):
-        period, due = 1.0 / self.rate_hz, time.monotonic()
+        period, due = 1.0 / self.rate_hz, self._began
         while not self._stop.is_set():
             if select.select([self._fd], [], [], max(0.0, due - time.monotonic()))[0]:
                 self._receive()
             while time.monotonic() >= due:
+                t = due - self._began       # samples are taken at whole periods, whenever this thread comes to it
                 due += period
-                counts, fresh = self.motion(time.monotonic() - self._began)
-                frame = self.emulated.state_frame([round(c) for c in counts], self.now_us(), fresh=fresh)
+                counts, fresh = self.motion(t)
+                frame = self.emulated.state_frame([round(c) for c in counts], self.at_us(t), fresh=fresh)
                 self._send(frame, is_state=True)
 
     def _receive(self):

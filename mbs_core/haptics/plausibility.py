@@ -19,7 +19,7 @@ WORDS = ('ok', 'gives no new samples', 'is not a number', 'is out of its range',
 class Checks:
     """What a sensor may do, in SI; inf or 0 switches a test off.
 
-    low..high: its range. jump: largest change from sample to sample. dropout: samples without a fresh one after which it
+    low..high: its range. jump: largest change in one period. dropout: samples without a fresh one after which it
     is left out. frozen: equal samples after which it is frozen, if it is analogue or the joint moved more than `moved`
     meanwhile. residual: largest difference from the estimate, exceeded `patience` times in a row. After a jump or residual
     it is believed again once `patience` samples in a row pass.
@@ -52,19 +52,21 @@ class Plausibility:
         self.verdicts = [OK] * n
         self.events = [0] * n              # how often a sensor left OK
         self._last = [None] * n            # last fresh value
+        self._periods = 1.0                # since the last sample
         self._stale = [0] * n              # samples without a fresh one
         self._equal = [0] * n              # equal samples in a row
         self._equal_from = [0.0] * n       # estimate when they began
         self._bad = [0] * n                # residuals too large in a row
         self._good = [0] * n               # samples in a row that passed, after a jump or a residual
 
-    def check(self, values, fresh, predicted) -> int:
+    def check(self, values, fresh, predicted, periods=1.0) -> int:
         """Return the mask of believable sensors.
 
         values: SI, one per sensor; fresh: bit k says that sensor k has a new sample; predicted: what the estimator expects
-        of each sensor, or None before it has started.
+        of each sensor, or None before it has started; periods: since the sample before, more than 1 after loss.
         """
         mask = 0
+        self._periods = max(periods, 1.0)
         for k, check in enumerate(self.checks):
             value = values[k]
             verdict = self._verdict(k, check, value, fresh >> k & 1, None if predicted is None else predicted[k])
@@ -79,14 +81,14 @@ class Plausibility:
         if not is_fresh:
             self._stale[k] += 1
             return DROPOUT if self._stale[k] >= check.dropout else self.verdicts[k]
-        self._stale[k] = 0
+        stale, self._stale[k] = self._stale[k], 0
         if not math.isfinite(value):
             self._good[k] = check.patience
             return NOT_FINITE
         last, self._last[k] = self._last[k], value
         if not check.low <= value <= check.high:
             return RANGE
-        if last is not None and abs(value - last) > check.jump:
+        if last is not None and abs(value - last) > check.jump * (self._periods + stale):
             self._good[k] = check.patience
             return JUMP
         if self._is_frozen(k, check, value, last, predicted):

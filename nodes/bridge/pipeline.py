@@ -11,6 +11,7 @@ from mbs_core.transducers import unwrap
 COUNTS, MEASURED = 7, 13         # places in the values of a STATE frame: counts.0, measured.0.force
 FRESH = 5
 LARGEST = 1e12                   # no number of a law is that large; 32 bits on the wire would hold 3e38
+LONGEST = 50                     # periods that are bridged by the model of motion; after more it starts anew
 RING = 256                       # samples that a set-point may still answer
 
 
@@ -88,7 +89,8 @@ class Joint:
         h = elapsed
         q = x[0] + h * (x[1] + 0.5 * h * x[2])
         expected = (q, x[1] + h * x[2], x[2])
-        mask = self.judge.check(y, fresh, [expected[place] for place in self._places])
+        mask = self.judge.check(y, fresh, [expected[place] for place in self._places],
+                                h / self.estimator.period)
         step(x, y, mask, self._places, self._gains, h)
         seen = any(mask >> k & 1 for k in self._positions)
         self._blind = 0 if seen else self._blind + 1
@@ -164,12 +166,13 @@ class Pipeline:
 
     def take(self, state) -> list | None:
         """Return the Motions after a State, or None while a joint is not to be believed."""
-        if state.is_first or self._t_us is None:
+        # The device samples at whole periods; what its stamps differ from that is no motion.
+        steps = 1 if self._t_us is None else max(round((state.t_us - self._t_us) * 1e-6 / self.period), 1)
+        if state.is_first or steps > LONGEST:
             for joint in self.joints:
                 joint.restart()
-            elapsed = self.period
-        else:
-            elapsed = min((state.t_us - self._t_us) * 1e-6, 50 * self.period)
+            steps = 1
+        elapsed = steps * self.period
         self._t_us, values = state.t_us, state.frame.values
         motions = [joint.take(values, elapsed) for joint in self.joints]
         if not all(motion.believed for motion in motions):

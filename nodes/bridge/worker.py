@@ -1,5 +1,6 @@
 """The thread of the bridge: frames in, samples out, set-points back; it alone touches the link."""
 
+import collections
 import os
 import threading
 import time
@@ -30,11 +31,12 @@ class Worker:
         self.published = self.setpoints = 0
         self.setpoint_ns = 0            # when the last one was forwarded (monotonic)
         self.motions = None
+        self.latencies_us = collections.deque(maxlen=1000)      # sample to accepted set-point, in the device's clock
         self.error = None
         self.notices = []
         self._offset, self._offset_due = real_minus_monotonic(), 0
         self._stop, self._thread = threading.Event(), None
-        self._tap, self._tapped = None, threading.Event()
+        self._tap = self._echo = None
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         session.link.wake_fd = self._wake
 
@@ -93,7 +95,15 @@ class Worker:
                 break
             self._back(message)
 
+    def _note_latency(self, state):
+        """Note how old the sample was that the last accepted set-point answers, when it was accepted."""
+        echo, _, sample_us, age_us = state.frame.values[:4]
+        if age_us < 100_000 and echo != self._echo:
+            self._echo = echo
+            self.latencies_us.append((state.t_us - age_us - sample_us) & 0xFFFFFFFF)
+
     def _forward(self, state):
+        self._note_latency(state)
         tap = self._tap
         if tap is not None:
             tap[0].append(tap[1](state))
