@@ -12,11 +12,12 @@ import time
 import numpy as np
 import pytest
 from fake_device import FakeDevice
+from stack import free_domain
 
 from mbs_haptics import environment
 
 HAS_ROS = importlib.util.find_spec('rclpy') is not None
-DOMAIN = str(100 + os.getpid() % 100)
+DOMAIN = free_domain()
 
 
 def shake(t):
@@ -31,7 +32,7 @@ class Roscom:
     """The node as a process of its own, in a namespace of its own."""
 
     def __init__(self, *parameters, namespace='t'):
-        environ = environment.ready({**os.environ, 'ROS_DOMAIN_ID': DOMAIN})
+        environ = environment.ready({**os.environ, 'ROS_DOMAIN_ID': str(DOMAIN)})
         words = [word for parameter in parameters for word in ('-p', parameter)]
         self.process = subprocess.Popen([sys.executable, '-m', 'mbs_haptics.roscom', '--ros-args', '-r', f'__ns:=/{namespace}', *words],
                                         env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -73,7 +74,6 @@ class Roscom:
 
 if HAS_ROS:
     environment.ready()
-    os.environ['ROS_DOMAIN_ID'] = DOMAIN
 
     import rclpy
     from diagnostic_msgs.msg import DiagnosticArray
@@ -91,7 +91,7 @@ if HAS_ROS:
 
         def __init__(self, joint='lever', namespace='t', force=0.5):
             self.context = rclpy.Context()
-            rclpy.init(context=self.context)
+            rclpy.init(context=self.context, domain_id=DOMAIN)
             self.node = rclpy.create_node('peer', namespace=namespace, context=self.context)
             self.setpoint = messages.setpoint(messages.rclpy_codec(JointState), [joint])
             self.samples, self.diagnostics, self.clients, self.force, self.answers = [], [], {}, force, True
