@@ -113,7 +113,9 @@ def check(topics, recording, rate=None, gap=None) -> Figures:
         figures.add(f'{begin}.duplicates', doubled, '', '==0')
         figures.add(f'{begin}.reordered', disordered, '', '==0')
         if topic.answered:
-            answers = np.unique(np.array(topic.answered, dtype=np.int64))
+            given = np.array(topic.answered, dtype=np.int64)
+            given = given[given.astype(bool).argmax():]        # 0 until the first sample
+            answers = np.unique(given)
             figures.add(f'{begin}.unanswered', int(answers.max() - answers.min()) + 1 - len(answers), '', '', 'samples that no set-point answers')
-            figures.add(f'{begin}.held', len(topic.answered) - len(answers), '', '', 'set-points without a new sample')
+            figures.add(f'{begin}.held', len(given) - len(answers), '', '', 'set-points without a new sample')
     return figures

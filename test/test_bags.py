@@ -95,9 +95,9 @@ def test_losses_are_counted(tmp_path, numbers, lost, doubled, disordered):
 
 
 def test_set_points_tell_which_samples_they_answer(tmp_path):
-    write(tmp_path / 'bag', [0, 1, 2, 3, 8, 9], topic='/setpoint', frame='#{:010d}@{answered:010d}')       # answers 0 0 1 1 4 4
+    write(tmp_path / 'bag', [0, 1, 2, 3, 8, 9], topic='/setpoint', frame='#{:010d}@{answered:010d}')       # answers none none 1 1 4 4
     rows = {row['id']: row['value'] for row in check(*survey(tmp_path / 'bag')).rows}
-    assert rows['bag.setpoint.unanswered'] == 2 and rows['bag.setpoint.held'] == 3 and rows['bag.setpoint.lost'] == 4
+    assert rows['bag.setpoint.unanswered'] == 2 and rows['bag.setpoint.held'] == 2 and rows['bag.setpoint.lost'] == 4
 
 
 def test_wrong_rate_and_gap_are_not_ok(tmp_path):
