@@ -18,8 +18,8 @@ class View:
     def __init__(self, watch, device, console=None):
         """Prepare; nothing is shown yet."""
         self.watch, self.device, self.console = watch, device, console or Console()
-        self.live = Live(get_renderable=self.panel, console=self.console, refresh_per_second=8, transient=True)
         self.began = time.monotonic()
+        self.live = Live(get_renderable=self.panel, console=self.console, refresh_per_second=8, transient=True)
 
     def __enter__(self):
         """Show it."""

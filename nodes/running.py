@@ -229,8 +229,11 @@ def summary(watch, device) -> Figures:
         figures.add(f'{name}.unaccounted', rest, 'ticks', '-3..3', 'ticks + skipped - deadlines, read while it runs')
     figures.add(f'{name}.largest_gap', last['largest_gap_us'], 'us', note='between two ticks, since the start')
     for key in ('lateness', 'execution', 'age'):
-        figures.add(f'{name}.{key}_p99', number(last[key]['p99_us']), 'us', note=f'median {number(last[key]["p50_us"]):.3g} us')
+        median, most = number(last[key]['p50_us']), number(last[key]['max_us'])
+        figures.add(f'{name}.{key}_p99', number(last[key]['p99_us']), 'us', note=f'median {median:.3g} us, largest {most:.4g} us')
     figures.add(f'{name}.samples_lost', count['lost'], 'samples', note=f'{count["received"]} received')
+    refused = {key[8:]: last[key] - first[key] for key in last if key.startswith('refused_') and last[key] > first[key]}
+    figures.add(f'{name}.samples_refused', sum(refused.values()), 'samples', note=', '.join(f'{n} {why}' for why, n in refused.items()))
     figures.add(f'{name}.publish_errors', count['publish_errors'], '1', '==0')
     for key, values in last.items():
         if key.startswith('joint.'):

@@ -307,7 +307,7 @@ def test_arguments_of_own_launch_files_reach_their_nodes_as_texts_and_numbers(in
     given = {'device': 'udp', 'port': '5000', 'rate_hz': '500', 'record': 'true', 'viewer': 'true', 'namespace': 'left/hand', 'bag': 'a b'}
     plan = interpret(ROOT / 'launch' / 'lever.launch.xml', given, installed)
     assert [process.name for process in plan.processes] == ['recorder-1', 'rosbotran-2', 'roscom-3', 'viewer-4']
-    assert parameters(plan) == {'output': 'a b'} and parameters(plan, 1) == {'rate_hz': 500.0, 'device': 'udp'}
+    assert parameters(plan) == {'output': 'a b'} and parameters(plan, 1) == {'rate_hz': 500.0, 'device': 'udp', 'loop': 'native'}
     assert parameters(plan, 2)['port'] == '5000' and parameters(plan, 2)['device'] == 'udp'
     assert all('__ns:=/left/hand' in process.argv for process in plan.processes)
 

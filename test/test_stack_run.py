@@ -60,6 +60,12 @@ if importlib.util.find_spec('rclpy') and importlib.util.find_spec('cobs'):
         assert all(row['ok'] for row in figures.values())
         assert figures['rate']['value'] > 900 and figures['faults']['value'] == 0 and figures['publish_errors']['value'] == 0
 
+    def test_fallback_in_python_runs_the_same_stack():
+        code, out, err = haptic('run', 'lever', '--seconds', 2, '--json', 'loop:=rclpy')
+        figures = {row['id'].removeprefix('run.lever.'): row for row in json.loads(out)['figures']}
+        assert figures['faults']['value'] == 0 and figures['publish_errors']['value'] == 0, err
+        assert figures['rate']['value'] > 300           # a shared machine leaves Python that much, at least
+
     def test_ctrl_c_ends_every_process_with_exit_code_0():
         domain = free_domain()
         process = start([*HAPTIC, 'run', 'lever', '--headless'], domain, stderr=-1)

@@ -79,8 +79,10 @@ def figures(loop) -> dict:
     """Return everything countable about a loop, as plain numbers and words."""
     out = loop.statistics()
     out['rate_hz'] = loop.settings.rate_hz
-    if loop.settings.wake == TIMER and out['ticks']:      # each was a tick or was skipped
-        out['deadlines'] = round((loop.block['last_due'] - loop.block['first_due']) / loop.settings.period_ns) + 1
+    if loop.settings.wake == TIMER and out['ticks']:      # each deadline was a tick or was skipped; all read at one time
+        x, offset = loop.snapshot(), loop.block.layout.offset
+        out.update((name, int(x[offset(name)])) for name in ('ticks', 'skipped'))
+        out['deadlines'] = round((x[offset('last_due')] - x[offset('first_due')]) / loop.settings.period_ns) + 1
     out['mechanism'] = loop.model.name
     for i, channel in enumerate(loop.settings.channels):
         out[f'joint.{channel.joint}'] = {name: float(loop.block.view(array)[i]) for name, array in (
