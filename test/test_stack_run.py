@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import math
+import os
 import signal
 import sys
 import time
@@ -170,14 +171,54 @@ if importlib.util.find_spec('rclpy') and importlib.util.find_spec('cobs'):
         assert all(message.effort[0] == 0.0 for _, _, message in answers[-100:])
         assert not any(math.isnan(message.effort[0]) for _, _, message in answers)
 
+    @pytest.mark.parametrize('node, number', [('rosbotran', signal.SIGSTOP), ('rosbotran', signal.SIGKILL), ('roscom', signal.SIGKILL),
+                                              ('roscom', signal.SIGSTOP)])
+    def test_device_is_without_force_soon_after_a_node_is_gone(tmp_path, node, number):
+        """The firmware keeps its promise whatever happens on this side of the link."""
+        from mbs_haptics.firmware.device import Virtual
+        domain = free_domain()
+        with Virtual('piano_key') as device:
+            host, port = device.address[1]
+            process = start([*HAPTIC, 'run', 'lever', '--headless', 'device:=udp', f'port:={host}:{port}',
+                             f'config:={patient_config(tmp_path)}'], domain, stderr=-1)
+            try:
+                for command in ('hand.stiffness 20000', 'hand.damping 60', 'hand.target 0.004', 'hand.mode 1'):
+                    device.command(f'set {command}')
+                wait_for(lambda: truth(device, 'force') < -0.8, 'the spring to be felt')
+                victim = node_of(process.pid, f'mbs_haptics.{node}')
+                os.kill(victim, number)
+                wait_for(lambda: abs(truth(device, 'force')) < 1e-3, 'zero force', 2.0)
+                time.sleep(0.3)
+                assert abs(truth(device, 'force')) < 1e-3, 'the fault is latched'
+            finally:
+                if number == signal.SIGSTOP:
+                    os.kill(victim, signal.SIGCONT)
+                if process.poll() is None:
+                    process.send_signal(signal.SIGINT)
+                finish(process, domain)
+
+    def truth(device, name):
+        """Return a signal of the simulated world."""
+        return float(device.command(f'get {name}', True).split()[1])
+
+    def wait_for(done, what, timeout=25.0):
+        """Wait until a condition holds."""
+        end = time.monotonic() + timeout
+        while not done():
+            assert time.monotonic() < end, f'not in time: {what}'
+            time.sleep(0.02)
+
+    def node_of(parent, name):
+        """Return the number of the process of ours that runs a module."""
+        found = [int(folder.name) for folder in Path('/proc').glob('[0-9]*') if is_node(folder, parent, name)]
+        assert len(found) == 1
+        return found[0]
+
     def test_killed_node_ends_the_run_with_a_sentence():
         domain = free_domain()
         process = start([*HAPTIC, 'run', 'lever', '--headless'], domain, stderr=-1)
         time.sleep(5.0)
-        victims = [folder for folder in Path('/proc').glob('[0-9]*') if is_node(folder, process.pid, 'mbs_haptics.rosbotran')]
-        assert len(victims) == 1
-        import os
-        os.kill(int(victims[0].name), signal.SIGKILL)
+        os.kill(node_of(process.pid, 'mbs_haptics.rosbotran'), signal.SIGKILL)
         code, out, err = finish(process, domain)
         assert code != 0 and 'rosbotran' in err and 'SIGKILL' in err and 'Traceback' not in err
 
