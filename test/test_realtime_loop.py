@@ -359,7 +359,7 @@ def test_where_no_sample_wakes_it_the_loop_stands_by_itself(native):
     assert w.loop.fault == 'sensor' and w.loop.counters()['watch_ticks'] == 30
     assert out[before - 1].force[0] == pytest.approx(-1.0) and out[-4].force[0] == 0.0
     ages = w.loop.trace()['age'][before:before + 12]
-    assert ages[0] == 2.5 * MS and np.all(np.diff(ages) <= 1.25 * MS)
+    assert ages[0] == 3 * MS and np.all(np.diff(ages) <= 1.25 * MS)
 
 
 @BOTH

@@ -57,14 +57,20 @@ def figures(collection, seconds=SECONDS, quiet=False):
 
 
 def _lateness(collection, seconds):
-    result = _finish(_start('lateness', seconds), seconds)
+    feed = _start('feed', seconds)
+    try:
+        result = _finish(_start('lateness', seconds), seconds)
+        _finish(feed, seconds)
+    finally:
+        feed.kill()
     for name in ('ours', 'bare'):
         for share, value in result[name].items():
             if share != 'count':
                 collection.add(f'lateness.{name}_{share}_us', value, 'us', note=f"{result[name]['count']} wake-ups, a busy Python thread beside")
     collection.add('lateness.p99_ratio', result['ours']['p99'] / result['bare']['p99'], aim='<=1.5', note='ours / bare clock_nanosleep loop')
-    collection.add('lateness.skipped', result['skipped'], 'ticks')
-    collection.add('tick.p50_us', result['execution_us'], 'us', note='take, four-bar step, limits, publish')
+    collection.add('lateness.skipped', result['skipped'], 'ticks', note=f"of {result['ticks'] + result['skipped']}")
+    for share in ('p50', 'p99'):
+        collection.add(f'tick.{share}_us', result['execution'][share], 'us', note='take, four-bar step, limits, publish')
     for k, notice in enumerate(result['notices']):
         collection.add(f'notice.{k}', notice)
 

@@ -92,6 +92,20 @@ def loop_native(seconds):
 
 def device_native(seconds):
     """Send samples and time their answers natively."""
+    probe, stop = _native_device()
+    return _measure_trips(seconds, lambda: int(probe.view('count')[0]), lambda: probe.view('times'), stop)
+
+
+def feed(seconds):
+    """Send samples natively until standard input ends."""
+    probe, stop = _native_device()
+    sys.stdin.read()
+    stop()
+    return {'sent': int(probe.view('count')[0])}
+
+
+def _native_device():
+    """Start a native device; return it and the function that stops it."""
     from sensor_msgs.msg import JointState
 
     from mbs_haptics.realtime import ros
@@ -105,8 +119,7 @@ def device_native(seconds):
     probe.set_word('priority', 0 if notices else PRIORITY)
     thread = threading.Thread(target=lambda: (rights.thread(PRIORITY), probe.call('run')))
     thread.start()
-    return _measure_trips(seconds, lambda: int(probe.view('count')[0]), lambda: probe.view('times'),
-                          lambda: (link.close(probe), probe.view('stop').__setitem__(0, 1.0), thread.join()))
+    return probe, lambda: (link.close(probe), probe.view('stop').__setitem__(0, 1.0), thread.join())
 
 
 def _measure_trips(seconds, count, times, stop):
@@ -212,7 +225,7 @@ def device_udp(seconds):
 
 # -- wake-ups --------------------------------------------------------------------------------------
 def lateness(seconds):
-    """Take turns, a second each: the whole loop with its topics, and a bare sleeping loop; Python is busy all the while."""
+    """Take turns, a second each: the active loop, fed by another process, and a bare sleeping loop; Python is busy all the while."""
     from sensor_msgs.msg import JointState
 
     from mbs_haptics.realtime import ros
@@ -220,26 +233,37 @@ def lateness(seconds):
     probe = loop_probe.Probe(messages.setpoint(codec, [JOINT]), messages.joint_state(codec, [JOINT]), PERIOD)
     probe.set_word('epoch', time.monotonic_ns())
     turn = 1000
-    loop = ros.make_loop(node, settings('timer', trace=2 * turn), compile_model(build('four_bar', driven=True)), sample_topic=SAMPLES,
+    loop = ros.make_loop(node, settings('timer', trace=turn), compile_model(build('four_bar', driven=True)), sample_topic=SAMPLES,
                          setpoint_topic=SETPOINTS, priority=PRIORITY)
     stop = threading.Event()
     load = threading.Thread(target=_be_busy, args=(stop,), daemon=True)
     load.start()
-    ours, plain, skipped = [], [], 0
+    ours, plain, work, skipped, ticks = [], [], [], 0, 0
     for k in range(max(2, round(seconds))):
         thread = threading.Thread(target=lambda: (rights.thread(PRIORITY), probe.call('bare', turn, PERIOD)))
         thread.start()
         thread.join()
         plain.append(probe.view('times')[:turn] / 1e3)
         loop.start()
-        while loop.block['ticks'] < turn:
+        end = time.monotonic() + 20.0
+        while loop.block['received'] < 50:
+            if time.monotonic() > end:
+                return {'error': 'no sample came within 20 s: the two processes did not find each other'}
             time.sleep(0.01)
-        ours.append(loop.trace()['lateness'][:turn] / 1e3)
+        loop.enable()
+        first = loop.block['ticks']
+        while loop.block['ticks'] < first + turn:
+            time.sleep(0.01)
+        state, trace = loop.state, loop.trace()
         loop.stop()
-        skipped += loop.counters()['skipped']
+        if state != 'active':
+            return {'error': f"the loop left its active state ('{loop.fault}'): the machine stalled for too long, try again"}
+        ours.append(trace['lateness'] / 1e3)
+        work.append(trace['execution'] / 1e3)
+        skipped, ticks = skipped + loop.counters()['skipped'], ticks + loop.counters()['ticks']
     stop.set()
-    return {'ours': shares(np.concatenate(ours)), 'bare': shares(np.concatenate(plain)), 'skipped': skipped, 'notices': loop.notices[:3],
-            'execution_us': loop.histogram('execution')['p50_us']}
+    return {'ours': shares(np.concatenate(ours)), 'bare': shares(np.concatenate(plain)), 'skipped': skipped, 'ticks': ticks, 'notices': loop.notices[:3],
+            'execution': shares(np.concatenate(work))}
 
 
 def _be_busy(stop):
@@ -249,7 +273,7 @@ def _be_busy(stop):
             n = (n * 1103515245 + 12345) % 2 ** 31
 
 
-ROLES = {f.__name__: f for f in (loop_native, device_native, loop_rclpy, device_rclpy, loop_udp, device_udp, lateness)}
+ROLES = {f.__name__: f for f in (loop_native, device_native, feed, loop_rclpy, device_rclpy, loop_udp, device_udp, lateness)}
 
 
 if __name__ == '__main__':

@@ -138,6 +138,7 @@ class Block:
                  FALL=s.step / s.decay, CLOCK_STEP=round(s.clock_step * 1e9), WAY_STEP=min(1.0, s.step / s.parameter_ramp),
                  MOST_MISSED=float(s.most_missed), MOST_FAILED=float(supervise.MOST_FAILED), FROZEN_SAMPLES=s.frozen_samples,
                  ACCELERATION=float(s.acceleration_filter), SUBSTEPS=s.substeps, TRACE_ROWS=s.trace,
+                 PATIENCE=round(max(2.5 * s.period_ns, min(s.stale_after * 1e9, 5.0 * s.period_ns))),
                  MODELLED=int(self.model is not None), OFFSET_WORD=lay.offset('words') + self.word('offset'))
         if s.method not in METHODS:
             raise MbsError(f"the integrator '{s.method}' is unknown{suggest(s.method, METHODS)}")

@@ -220,12 +220,15 @@ def on_sample(x) -> None:
 
 
 def watch(x) -> int:
-    """Stand by while samples drive the loop: where none comes for two and a half periods, tick without, every period."""
+    """Stand by while samples drive the loop: where none comes for a few periods, tick without, every period.
+
+    Nothing has to happen before a sample is stale, so this thread sleeps about as long: waking costs more than a tick.
+    """
     x[START] = float(now(x))
     while x[STOP] == 0.0:
         patience = PERIOD
         if x[ALONE] == 0.0:
-            patience = 2 * PERIOD + PERIOD // 2
+            patience = PATIENCE
         due = int(x[START]) + patience
         t = now(x)
         if t >= due:
