@@ -114,6 +114,7 @@ def make_node(**options):
                 self._set = ros.librcl()[0].rcl_subscription_set_on_new_message_callback
             except MbsError as error:
                 self._set = None
+                worker.look_always()
                 self.get_logger().warning(f'set-points are forwarded at the next sample only: {error}')
                 return
             self._set.argtypes, self._set.restype = [ctypes.c_void_p] * 3, ctypes.c_int

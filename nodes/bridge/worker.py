@@ -35,10 +35,15 @@ class Worker:
         self.error = None
         self.notices = []
         self._offset, self._offset_due = real_minus_monotonic(), 0
+        self._look_ns, self._look_due = 10_000_000, 0
         self._stop, self._thread = threading.Event(), None
         self._tap = self._echo = None
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         session.link.wake_fd = self._wake
+
+    def look_always(self):
+        """Look for set-points at every sample: nothing wakes the thread for them."""
+        self._look_ns = 0
 
     @property
     def wake_fd(self) -> int:
@@ -82,18 +87,18 @@ class Worker:
             self._on_end()
 
     def _turn(self):
-        states = self.session.poll(POLL_S)
-        for state in states:
+        for state in self.session.poll(POLL_S):
             self._forward(state)
-        try:
-            os.eventfd_read(self._wake)
-        except BlockingIOError:
-            pass
-        while True:
-            message = self._take()
-            if message is None:
-                break
-            self._back(message)
+        link, now = self.session.link, time.monotonic_ns()
+        if link.is_woken or now >= self._look_due:
+            # Now and then also unasked: a wake-up may have come while the link was down.
+            link.is_woken, self._look_due = False, now + self._look_ns
+            try:
+                os.eventfd_read(self._wake)
+            except BlockingIOError:
+                pass
+            while (message := self._take()) is not None:
+                self._back(message)
 
     def _note_latency(self, state):
         """Note how old the sample was that the last accepted set-point answers, when it was accepted."""

@@ -50,7 +50,8 @@ class Link:
         self.name = name
         self.statistics = Statistics()
         self.foreign = None
-        self.wake_fd = None         # a descriptor that ends the waiting of read when it gets readable
+        self.wake_fd = None         # a descriptor that ends the waiting of read when it gets readable ...
+        self.is_woken = False       # ... and whether the last read found it so
 
     @property
     def is_open(self) -> bool:

@@ -130,7 +130,7 @@ class ReplayLink(Link):
 
     def _wait(self, seconds):
         """Sleep, unless something else wakes us."""
-        select.select([] if self.wake_fd is None else [self.wake_fd], [], [], seconds)
+        self.is_woken = bool(select.select([] if self.wake_fd is None else [self.wake_fd], [], [], seconds)[0])
 
     def _state(self, k):
         r = self.recording

@@ -75,7 +75,8 @@ class SerialLink(Link):
     def read(self, timeout) -> list:
         """Return the good frames that came within timeout (s); LinkError when the device was unplugged."""
         try:
-            events = dict(self._poll.poll(max(0, round(timeout * 1e3)))).get(self._fd)
+            ready = dict(self._poll.poll(max(0, round(timeout * 1e3))))
+            self.is_woken, events = self.wake_fd in ready, ready.get(self._fd)
             if events is None:
                 return []
             data = os.read(self._fd, CHUNK) if events & select.POLLIN else b''

@@ -8,7 +8,6 @@ from mbs_core.errors import MbsError
 from mbs_haptics.links.base import DatagramReader, Link, LinkError
 
 BUFFER = 1 << 20        # a host that stalls for a second loses nothing
-MOST = 64               # datagrams taken in one call
 
 
 def parse_address(text) -> tuple:
@@ -25,7 +24,7 @@ class UdpLink(Link):
     def __init__(self, address):
         self.address = parse_address(address)
         super().__init__('{}:{}'.format(*self.address))
-        self._socket = self._poll = None
+        self._socket = self._poll = self._fd = None
         self._reader = DatagramReader(self)
 
     @property
@@ -49,30 +48,28 @@ class UdpLink(Link):
             raise LinkError(f"the device at '{self.name}' can't be reached ({error.strerror or error}): check the address and "
                             'the network') from None
         self._poll = select.poll()
-        self._poll.register(self._socket, select.POLLIN)
+        self._fd = self._socket.fileno()
+        self._poll.register(self._fd, select.POLLIN)
         if self.wake_fd is not None:
             self._poll.register(self.wake_fd, select.POLLIN)
         self.statistics.opened += 1
 
     def read(self, timeout) -> list:
         """Return the good frames that came within timeout (s); LinkError when nobody listens at the address."""
-        if not self._poll.poll(max(0, round(timeout * 1e3))):
+        ready = dict(self._poll.poll(max(0, round(timeout * 1e3))))
+        self.is_woken = self.wake_fd in ready
+        if self._fd not in ready:
             return []
-        frames, take, receive = [], self._reader.take, self._socket.recv
+        # One at a time: asking for a second that is seldom there costs as much as asking whether there is one.
         try:
-            for _ in range(MOST):
-                frame = take(receive(2048))
-                if frame is not None:
-                    frames.append(frame)
+            frame = self._reader.take(self._socket.recv(2048))
         except BlockingIOError:
-            pass
+            return []
         except OSError as error:
-            if frames:
-                return frames           # the error is told next time
             if error.errno == errno.ECONNREFUSED:
                 raise LinkError(f"nobody listens at '{self.name}': start the device, or check the port (port:=...)") from None
             raise LinkError(f"the link to '{self.name}' was lost ({error.strerror}): check the network") from None
-        return frames
+        return [] if frame is None else [frame]
 
     def write(self, frame) -> bool:
         """Send one frame as a datagram."""
