@@ -34,7 +34,7 @@ class FakeDevice:
         self.mute = False
         self.sent = self.lost = self.corrupted = 0
         self._random, self._stop = random.Random(3), threading.Event()
-        self._stream, self._peer = codec.Stream(codec.TO_DEVICE), None
+        self._stream, self._peer, self._is_torn = codec.Stream(codec.TO_DEVICE), None, False
         if kind == 'udp':
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
@@ -82,6 +82,8 @@ class FakeDevice:
             while time.monotonic() >= due:
                 t = due - self._began       # samples are taken at whole periods, whenever this thread comes to it
                 due += period
+                if self.mute:
+                    continue
                 counts, fresh = self.motion(t)
                 frame = self.emulated.state_frame([round(c) for c in counts], self.at_us(t), fresh=fresh)
                 self._send(frame, is_state=True)
@@ -116,4 +118,15 @@ class FakeDevice:
             if self.kind == 'udp':
                 self._socket.sendto(frame, self._peer)
             else:
-                os.write(self._fd, codec.wrap(frame))
+                self._write(codec.wrap(frame), is_state)
+
+    def _write(self, data, is_state):
+        """Write to the pty, whose buffer holds some 60 frames; what it does not take whole is lost."""
+        data = b'\0' * self._is_torn + data
+        try:
+            sent = os.write(self._fd, data)
+        except BlockingIOError:
+            sent = 0
+        self._is_torn = 0 < sent < len(data)
+        if sent < len(data) and is_state:
+            self.lost += 1

@@ -156,8 +156,9 @@ if HAS_ROS:
             time.sleep(0.02)
         return condition()
 
+    @pytest.mark.alone
     def test_the_virtual_device_is_armed_felt_stopped_and_reset():
-        with Roscom('config:=lever') as node, Peer() as peer:
+        with Roscom('config:=lever', 'watchdog_ms:=500.0') as node, Peer() as peer:
             node.wait_for('1000 samples a second')
             assert until(lambda: len(peer.samples) > 500)
             assert peer.call('get_state', GetState).current_state.label == 'active'
@@ -179,6 +180,7 @@ if HAS_ROS:
             code, words = node.end()
             assert code == 0 and 'Traceback' not in words, words
 
+    @pytest.mark.alone
     def test_samples_are_in_step_with_the_device_and_accounted_for():
         with FakeDevice('udp', motion=shake) as fake, Roscom('device:=udp', f'port:={fake.address}') as node, Peer() as peer:
             node.wait_for('1000 samples a second')
@@ -201,6 +203,7 @@ if HAS_ROS:
             assert int(values['setpoints']) > 1000 and float(values['round_trip_us']) < 5000
             assert fake.emulated.accepted > 1000
 
+    @pytest.mark.alone
     def test_a_device_that_is_replugged_publishes_again_and_stays_off():
         fake = FakeDevice('udp', motion=shake).__enter__()
         with Roscom('device:=udp', f'port:={fake.address}') as node, Peer() as peer:
@@ -218,6 +221,7 @@ if HAS_ROS:
             code, words = node.end(signal.SIGTERM)
             assert code == 0 and 'Traceback' not in words, words
 
+    @pytest.mark.alone
     def test_enable_is_refused_while_no_set_points_arrive():
         with FakeDevice('udp', motion=shake) as fake, \
                 Roscom('device:=udp', f'port:={fake.address}') as node, Peer() as peer:
