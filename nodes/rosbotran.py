@@ -10,6 +10,7 @@ import time
 
 from mbs_core.errors import MbsError
 from mbs_haptics import environment
+from mbs_haptics.priority import MIDDLEWARE, inherited_priority
 
 PATIENCE = 2.0          # s after which a second signal interrupts whatever is going on
 
@@ -40,10 +41,11 @@ def serve(args, asked):
     from rclpy.signals import SignalHandlerOptions
 
     from mbs_haptics.model.node import Rosbotran
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     node = None
     try:
-        node = Rosbotran()
+        with inherited_priority(MIDDLEWARE):
+            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+            node = Rosbotran()
         if not asked and node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
             return 2
         executor = SingleThreadedExecutor()

@@ -125,6 +125,8 @@ if importlib.util.find_spec('rclpy'):
             assert stack.statistics()['fault'] == 'estop'
             done, reason = stack.enable()
             assert not done and 'reset first' in reason
+            stack.wait_for(lambda: stack.statistics()['phase'] == 'inactive', 'inactive')
+            assert stack.enable(False) == (True, 'already inactive')
             assert stack.trigger('reset')[0]
             assert stack.force() == 0.0, 'reset alone must not bring the force back'
             stack.wait_for(lambda: stack.statistics()['phase'] == 'inactive', 'inactive')

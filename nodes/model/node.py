@@ -225,10 +225,10 @@ class Rosbotran(LifecycleNode):
         self._start = False
         if self.loop is None:
             response.success, response.message = False, 'there is no mechanism: configure the node first'
-        elif self.phase == wanted and self.loop.state != 'fault':
-            response.success, response.message = True, f'already {wanted}'
         elif request.data and self.loop.state == 'fault':
             response.success, response.message = False, f"enable was refused: the fault '{self.loop.fault}' is latched; reset first"
+        elif self.phase == wanted:
+            response.success, response.message = True, f'already {wanted}'
         else:
             done = self.trigger_activate() if request.data else self.trigger_deactivate()
             response.success = done == TransitionCallbackReturn.SUCCESS
