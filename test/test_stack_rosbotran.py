@@ -16,6 +16,8 @@ from mbs_core.runtime import compile_model
 sys.path.insert(0, str(Path(__file__).parent))       # pytest's importlib mode does not find neighbours
 from stack import Stack
 
+pytestmark = pytest.mark.alone           # whole stacks: what runs beside them would show in their timing
+
 
 def law(q, rate=4.0, preload=0.06, v=0.0):
     """Return the force that the lever answers with before its stop, N m."""

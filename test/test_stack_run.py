@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))       # pytest's importlib mode does not find neighbours
 from stack import free_domain, left_behind, start
 
+pytestmark = pytest.mark.alone           # whole stacks: what runs beside them would show in their timing
 ROOT = Path(__file__).resolve().parents[1]
 DEVICES = [path.name.removesuffix('.launch.xml') for path in sorted((ROOT / 'launch').glob('*.launch.xml'))]
 HAPTIC = [sys.executable, '-m', 'mbs_haptics.main']
@@ -225,6 +226,7 @@ if importlib.util.find_spec('rclpy') and importlib.util.find_spec('cobs'):
     def is_node(folder, parent, name):
         """Tell whether a process is a child of ours that runs this module."""
         try:
-            return f'PPid:\t{parent}\n' in (folder / 'status').read_text() and name in (folder / 'cmdline').read_text()
+            words = (folder / 'cmdline').read_text()       # a module, or the script of that name in lib/mbs_haptics
+            return f'PPid:\t{parent}\n' in (folder / 'status').read_text() and (name in words or name.replace('.', '/') in words)
         except OSError:
             return False
