@@ -376,6 +376,19 @@ def test_admittance_moves_the_model_by_the_measured_effort(native):
 
 
 @BOTH
+def test_admittance_keeps_the_power_across_the_ratio(native):
+    """Model travel = ratio * joint travel, so the model's effort is the joint's divided by the ratio."""
+    model = compile_model(build('four_bar'))
+    channel = Channel('crank', 'crank', mode='admittance', force_input='crank.torque', ratio=4.0, stiffness=5.0, limits=LIMITS)
+    lay = messages.joint_state(codec(), ['crank'])
+    q0 = float(model.start[model.mechanism.coordinate_of('crank').position])
+    w = World(Settings((channel,), ramp=0.01), native, model, samples(lay, lambda t: [(q0 / 4.0, 0.0, 3.0)], 60), ticks=40,
+              actions={5: ask(ENABLE)})
+    w.run()
+    assert w.loop.block.state.inp[0] == pytest.approx(3.0 / 4.0)
+
+
+@BOTH
 def test_the_local_law_carries_the_slope_of_the_model(native):
     out = world(native, ticks=60, stiffness_output='slope').run()
     assert out[59].k == [2.0] and out[59].b == [0.0] and out[5].k == [0.0]

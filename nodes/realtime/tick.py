@@ -32,7 +32,7 @@ def step(x) -> None:
         if DRIVE[i] >= 0:
             drive(x, i)
         if FORCE_INPUT[i] >= 0:
-            x[FORCE_INPUT[i]] = RATIO[i] * x[F + i]
+            x[FORCE_INPUT[i]] = x[F + i] / RATIO[i]     # the same power on both sides of the ratio
     x[PRIMED] = 1.0
     status = model_advance(x, STEP, SUBSTEPS, METHOD)
     x[STATUS] = float(status)
