@@ -201,27 +201,6 @@ class Equations:
             return options[0]
         return min(options, key=lambda o: cost([*o[0].values(), *o[1].values()]).total)
 
-    def reduced(self, rows, pivots):
-        """The reduced form 001 eq. 7: 'Mr' (row by row), 'cr' (with all independent accelerations zero) and 'T'."""
-        m = self.m
-        held = {c: c.driven for c in m.driven}
-        for c in m.driven:
-            c.driven = -1                      # eq. 7 comes before the second partitioning, eq. 9
-        try:
-            r = reduction.reduce(m, rows, pivots, (self.tree(), self.tree(False)), self.efforts)
-        finally:
-            for c, k in held.items():
-                c.driven = k
-        n, stores = len(r.independent), []
-        for k in range(n):
-            stores.append(('cr', k, r.bias[k]))
-            for l in range(k + 1):
-                value = r.mass.get((k, l), 0.0)
-                stores += [('Mr', k * n + l, value)] + ([('Mr', l * n + k, value)] if k != l else [])
-        for c in m.coordinates:
-            stores += [('T', c.index * n + k, r.shape.get(c, {}).get(k, 0.0)) for k in range(n)]
-        return stores
-
     def multipliers(self, rows, pivots):
         """Lagrange multipliers 'lam' with M vd + c = Q + J' lambda, from the motion already solved (001 eq. 3)."""
         m = self.m
