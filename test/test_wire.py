@@ -60,6 +60,14 @@ def test_header_and_documentation_are_in_step_with_the_definition():
     assert generate.main(['--check']) == 0
 
 
+def test_every_bit_of_limited_is_named_and_no_other_is_used_by_the_core():
+    named = {name: bit for name, (bit, _) in wire.ENUMS['limited'].items()}
+    assert sorted(named.values()) == [1 << i for i in range(len(named))]
+    source = (generate.HEADER_FILE.parent / 'limits.c').read_text(encoding='utf-8')
+    assert set(re.findall(r'PROTOCOL_LIMITED_(\w+)', source)) == set(named)
+    assert not re.search(r'limited\s*\|?=\s*[^;]*\b[1-9]\d*u', source), 'a bit without a name'
+
+
 def test_generator_says_which_file_is_behind(monkeypatch, tmp_path, capsys):
     behind = tmp_path / 'protocol.h'
     monkeypatch.setattr(generate, 'HEADER_FILE', behind)

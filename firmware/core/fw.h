@@ -19,7 +19,7 @@ struct fw_snapshot {
   float current_A[FW_ACTUATORS_MAX];
   float heat[FW_ACTUATORS_MAX]; /* thermal state, 1 = rating */
   uint8_t fresh;                /* bit per channel: accepted in this fast period */
-  uint8_t limited;              /* bits of enum protocol_limited, and LIMITED_PASSIVITY */
+  uint8_t limited;              /* bits of enum protocol_limited */
 };
 
 /* One actuator as the fast loop sees it, for tests and for a debugger: call it between fast periods. */

@@ -36,7 +36,7 @@ static float limit_passivity(struct limits *limits, float force, float qd) {
   if (!(limits->config.tank_J > 0.0f) || limits->tank_J > 0.0f || force * qd <= 0.0f) {
     return force;
   }
-  limits->limited |= (uint8_t)LIMITED_PASSIVITY;
+  limits->limited |= (uint8_t)PROTOCOL_LIMITED_PASSIVITY;
   return 0.0f;
 }
 

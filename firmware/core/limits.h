@@ -9,8 +9,6 @@
 #include "protocol.h"
 #include "thermal.h"
 
-#define LIMITED_PASSIVITY 64u
-
 struct limits_config {
   float force_max;      /* N or N m */
   float slew_max;       /* N/s or N m/s */
@@ -27,7 +25,7 @@ struct limits {
   struct thermal thermal;
   float tank_J;    /* left */
   float force;     /* of the last period */
-  uint8_t limited; /* what cut the last force: bits of enum protocol_limited, and LIMITED_PASSIVITY */
+  uint8_t limited; /* what cut the last force: bits of enum protocol_limited */
 };
 
 void limits_init(struct limits *limits, const struct limits_config *config);

@@ -12,7 +12,7 @@
 /* ENCODED_MAX leaves out the final zero. HELLO_TICKET, _SCHEMA_CRC and _SCHEMA are places in its body; from the
  * last one to the end it is covered by the schema CRC. */
 #define PROTOCOL_VERSION 1u
-#define PROTOCOL_LAYOUT_CRC 0xC309C56Bu
+#define PROTOCOL_LAYOUT_CRC 0x8CB44920u
 #define PROTOCOL_SENSORS 6u
 #define PROTOCOL_ACTUATORS 2u
 #define PROTOCOL_HEADER_SIZE 8u
@@ -125,6 +125,7 @@ enum protocol_limited {
   PROTOCOL_LIMITED_SLEW = 8, /* the rate of change is limited */
   PROTOCOL_LIMITED_CLAMP = 16, /* the force is limited */
   PROTOCOL_LIMITED_RAMP = 32, /* the force still rises after arming */
+  PROTOCOL_LIMITED_PASSIVITY = 64, /* the energy tank is empty: only what brakes the motion may pass */
 };
 
 static inline void protocol_put_u8(uint8_t *to, uint8_t value) { to[0] = value; }

@@ -191,7 +191,7 @@ static void an_empty_tank_gives_nothing_more(void **unused) {
   float given = 0.0f;
   for (int i = 0; i < 10000; i++)
     given += limits_apply(&limits, 5.0f, 1.0f, 0.5f, 1.0f, DT) * 0.5f * DT;
-  assert_true(limits.limited & LIMITED_PASSIVITY || limits.tank_J < 0.01f);
+  assert_true(limits.limited & PROTOCOL_LIMITED_PASSIVITY || limits.tank_J < 0.01f);
   assert_true(given <= 0.01f + 0.1f * 1.0f + 0.02f);            /* tank, refill over 1 s, and what the slew lets pass */
   assert_near(settle(&limits, -5.0f, 1.0f, 0.5f), -5.0f, 0.0f); /* braking is free, and fills the tank again */
   assert_near(limits.tank_J, 0.01f, 1e-6f);

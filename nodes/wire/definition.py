@@ -189,6 +189,7 @@ ENUMS = {
         'SLEW': (8, 'the rate of change is limited'),
         'CLAMP': (16, 'the force is limited'),
         'RAMP': (32, 'the force still rises after arming'),
+        'PASSIVITY': (64, 'the energy tank is empty: only what brakes the motion may pass'),
     },
 }
 
