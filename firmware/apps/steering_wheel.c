@@ -35,11 +35,11 @@ static const struct actuator actuators[] = {{
             .gain_high = 2.5e-5f,
         },
     .velocity = {.kind = VELOCITY_TRACKING, .bandwidth_rad_s = 3000.0f},
-    .law = {.stiffness_max = 2000.0f, .damping_max = 10.0f, .lead_s = 0.00025f},
+    .law = {.stiffness_max = 8000.0f, .damping_max = 10.0f, .lead_s = 0.00025f},
     .limits =
         {
             .force_max = 15.0f,
-            .slew_max = 3000.0f,
+            .slew_max = 10000.0f, /* half of what 48 V do through 3 mH; with less, stiff walls throw the wheel back */
             .velocity_soft = 15.0f,
             .velocity_max = 20.0f,
             .velocity_fault = 30.0f,

@@ -27,6 +27,11 @@ def add_arguments(parser):
     test.add_argument('--long', action='store_true', help=f'{LONG_S:g} s on each link instead of {SHORT_S:g}')
     test.add_argument('--link', action='append', metavar='NAME', help='only these links, and nothing else (may be repeated)')
     add_json_argument(test)
+    zwidth = actions.add_parser('zwidth', help='map the stiffest walls, by force at 1 kHz and by the local law; figures')
+    zwidth.add_argument('app', nargs='?', metavar='APP', help='piano_key or steering_wheel (default: both)')
+    zwidth.add_argument('--quick', action='store_true', help='a coarse map')
+    zwidth.add_argument('--plot', metavar='FILE.png', help='draw the map; with both applications, a picture each')
+    add_json_argument(zwidth)
     qemu = actions.add_parser('qemu', help='run the firmware on an emulated Cortex-M4F until Ctrl-C')
     qemu.add_argument('app', metavar='APP')
     qemu.add_argument('--link', choices=('udp', 'uart'), default='udp', help='Ethernet (default) or UART')
@@ -36,7 +41,7 @@ def add_arguments(parser):
 
 def run(args):
     """Carry out the action and return the exit code."""
-    return {'build': run_build, 'flash': run_flash, 'test': run_test, 'qemu': run_qemu}[args.action](args)
+    return {'build': run_build, 'flash': run_flash, 'test': run_test, 'zwidth': run_zwidth, 'qemu': run_qemu}[args.action](args)
 
 
 def run_build(args):
@@ -103,6 +108,29 @@ def run_test(args):
     for sentence in sorted(left_out):
         print(f'haptic: left out: {sentence}', file=sys.stderr)
     return figures.report(args.json, 'Firmware')
+
+
+def run_zwidth(args):
+    """Map the Z-width in virtual time, draw it if asked, and return 0 only if every gain meets its aim."""
+    from pathlib import Path
+
+    from mbs_core.errors import suggest
+    from mbs_haptics.firmware import zwidth
+    if args.app and args.app not in zwidth.TRIALS:
+        raise MbsError(f"there is no wall for an application '{args.app}'{suggest(args.app, zwidth.TRIALS)}")
+    apps = [args.app] if args.app else list(zwidth.TRIALS)
+    pictures = {}
+    if args.plot:
+        from mbs_haptics.plots import writable
+        plain = Path(args.plot).expanduser()
+        pictures = {app: writable(plain if args.app else plain.with_stem(f'{plain.stem}-{app}'), '.png') for app in apps}
+    figures = Figures()
+    for app in apps:
+        found = zwidth.measure(app, zwidth.QUICK_STEPS if args.quick else zwidth.STEPS)
+        zwidth.add_figures(figures, found)
+        if args.plot:
+            print(f'haptic: wrote {zwidth.draw(found, pictures[app])}', file=sys.stderr)
+    return figures.report(args.json, 'Z-width')
 
 
 def run_qemu(args):

@@ -2,7 +2,9 @@
 
 In the board `sim`, a finger pushes the device against a virtual wall of stiffness K and damping B. The wall is computed
 by a host at 1 kHz whose set-points take effect one millisecond after the sample, either as plain force (K = B = 0 on
-the wire) or as local law (K, B on the wire, rendered by the firmware at 10 kHz).
+the wire) or as local law (K, B on the wire, rendered by the firmware at 10 kHz). Force only is bound by its age: a wall
+stays calm up to K of about (B + b) / 1.5 ms, b being the device's own damping. The local law is bound by how fast the
+force may rise, K of about slew limit / speed of the impact: beyond it the wall throws the device back.
 """
 
 from dataclasses import dataclass
@@ -13,6 +15,8 @@ from mbs_haptics.firmware.sim import BOOT_TICKS, Sim
 
 SETTLE_TICKS = 200
 LOOK_TICKS = 2000
+STEPS, QUICK_STEPS = 24, 8
+GAIN_AIM = 3.0
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Trial:
 
 TRIALS = {
     'piano_key': Trial(0.0025, 1.5, 16000, 2e-5, (500.0, 150000.0), (1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0), 'm', 'N'),
-    'steering_wheel': Trial(0.2, 1.0, 30000, 2e-3, (10.0, 2000.0), (0.05, 0.1, 0.2, 0.5, 1.0, 2.0), 'rad', 'N m'),
+    'steering_wheel': Trial(0.2, 1.0, 30000, 2e-3, (20.0, 8000.0), (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0), 'rad', 'N m'),
 }
 
 
@@ -68,7 +72,7 @@ def press(sim, stiffness, damping, local, seed=1):
     return np.nan if log['fault'][-1] else np.ptp(log['position'])
 
 
-def measure(app='piano_key', steps=24, seed=1) -> ZWidth:
+def measure(app='piano_key', steps=STEPS, seed=1) -> ZWidth:
     """Return the map of an application: `steps` stiffnesses, evenly spaced in ratio, for each of its dampings."""
     trial, sim = TRIALS[app], Sim(app)
     stiffness = np.geomspace(*trial.stiffness, steps)
@@ -80,6 +84,18 @@ def measure(app='piano_key', steps=24, seed=1) -> ZWidth:
     runs = np.cumprod(amplitude < trial.still, axis=2).sum(axis=2)    # walls before the first that oscillates
     largest = np.where(runs > 0, stiffness[np.maximum(runs - 1, 0)], np.nan)
     return ZWidth(app, stiffness, damping, amplitude, largest)
+
+
+def add_figures(figures, zwidth):
+    """Add how many times stiffer the local law's walls are for each damping, and the stiffest wall of each way."""
+    trial = TRIALS[zwidth.app]
+    where, per = f'firmware.zwidth.{zwidth.app}', f'{trial.force}/{trial.unit}'
+    for damping, force, local, gain in zip(zwidth.damping, *zwidth.largest, zwidth.gain):
+        tried = ', the stiffest tried' if local >= zwidth.stiffness[-1] else ''
+        figures.add(f'{where}.gain.B_{damping:g}'.replace('_0.', '_0p'), float(gain), 'x', f'>={GAIN_AIM:g}',
+                    f'damping {damping:g} {trial.force} s/{trial.unit}: {force:.0f} {per} by force, {local:.0f} by local law{tried}')
+    for name, largest in zip(('force_only', 'local_law'), zwidth.largest):
+        figures.add(f'{where}.stiffest.{name}', float(np.nanmax(largest)), per, note='over all dampings, without oscillation')
 
 
 def draw(zwidth, path):
