@@ -111,6 +111,38 @@ class Sensor(Transducer):
 
 
 @dataclass(frozen=True)
+class Linear(Sensor):
+    """A sensor of one channel whose value is slope (counts - zero), with `zero` and usually `scale` among its fields."""
+
+    @property
+    def slope(self) -> float:
+        """Return the value of one count, in SI."""
+        return self.scale
+
+    def with_slope(self, slope):
+        """Return the sensor with another value of one count."""
+        return self.replace(scale=slope)
+
+    def si(self, counts):
+        """Return the value in SI."""
+        return (counts - self.zero) * self.slope
+
+    def counts(self, value):
+        """Return the counts (not rounded) of a value in SI."""
+        return value / self.slope + self.zero
+
+    def tare(self, counts):
+        """Return the sensor with its zero at the mean of these readings, taken at rest or without load."""
+        return self.replace(zero=float(np.mean(counts)))
+
+    def fit(self, counts, reference) -> 'Fit':
+        """Fit slope and zero to reference values."""
+        (counts,), reference = arrays(self, counts, reference, 2)
+        slope, offset = solve(self, [counts, np.ones_like(counts)], reference)
+        return fitted(self.with_slope(slope).replace(zero=-offset / slope), (counts,), reference)
+
+
+@dataclass(frozen=True)
 class Fit:
     """A calibrated sensor and how well it fits: rms and largest residual, span of the reference (SI), readings."""
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from mbs_core.errors import MbsError
-from mbs_core.transducers.base import Fit, Sensor, arrays, fitted, solve
+from mbs_core.transducers.base import Fit, Linear, Sensor, arrays, fitted, solve
 
 
 def unwrap(raw, before, bits):
@@ -22,7 +22,7 @@ def unwrap(raw, before, bits):
 
 
 @dataclass(frozen=True)
-class Encoder(Sensor):
+class Encoder(Linear):
     """An incremental encoder: position = scale (counts - zero); scale in m or rad per count, its sign the direction.
 
     Its zero is only known after homing (or `haptic calibrate`). Its counter wraps at 2^bits; see unwrap.
@@ -52,20 +52,9 @@ class Encoder(Sensor):
         """Return the standard deviation of its rounding, in SI: one step / sqrt(12)."""
         return abs(self.scale) / math.sqrt(12.0)
 
-    def si(self, counts):
-        """Return the position (m or rad) of an unwrapped count."""
-        return (counts - self.zero) * self.scale
-
-    def counts(self, value):
-        """Return the counts (not rounded) of a position."""
-        return value / self.scale + self.zero
-
     def fit(self, counts, reference) -> Fit:
         """Fit scale and zero to reference positions; the counts may wrap, in the order they were read."""
-        (counts,), reference = arrays(self, counts, reference, 2)
-        counts = self.unwrapped(counts)
-        slope, offset = solve(self, [counts, np.ones_like(counts)], reference)
-        return fitted(self.replace(scale=slope, zero=-offset / slope), (counts,), reference)
+        return super().fit([self.unwrapped(column) for column in counts], reference)
 
     def unwrapped(self, counts) -> np.ndarray:
         """Return readings in order with the jumps of the counter taken out."""

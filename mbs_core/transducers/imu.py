@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from mbs_core.transducers.base import Fit, Sensor, arrays, fitted, solve
+from mbs_core.transducers.base import Fit, Linear, Sensor, arrays, fitted, solve
 
 
 @dataclass(frozen=True)
-class _Linear(Sensor):
+class _Inertial(Linear):
     scale: float
     zero: float = 0.0
     noise: float = 0.0
@@ -19,35 +19,17 @@ class _Linear(Sensor):
         super().__post_init__()
         self.nonzero('scale')
 
-    def si(self, counts):
-        """Return the value in SI."""
-        return (counts - self.zero) * self.scale
-
-    def counts(self, value):
-        """Return the counts (not rounded) of a value in SI."""
-        return value / self.scale + self.zero
-
-    def fit(self, counts, reference) -> Fit:
-        """Fit scale and zero to reference values."""
-        (counts,), reference = arrays(self, counts, reference, 2)
-        slope, offset = solve(self, [counts, np.ones_like(counts)], reference)
-        return fitted(self.replace(scale=slope, zero=-offset / slope), (counts,), reference)
-
 
 @dataclass(frozen=True)
-class Gyroscope(_Linear):
+class Gyroscope(_Inertial):
     """One axis of a gyroscope: rate = scale (counts - zero), rad/s."""
 
     kind: ClassVar[str] = 'gyroscope'
     quantity: ClassVar[str] = 'velocity'
 
-    def tare(self, counts):
-        """Return the gyroscope with its zero at the mean of these readings, taken at rest."""
-        return self.replace(zero=float(np.mean(counts)))
-
 
 @dataclass(frozen=True)
-class Accelerometer(_Linear):
+class Accelerometer(_Inertial):
     """One axis of an accelerometer across gravity: acceleration = scale (counts - zero), m/s2."""
 
     kind: ClassVar[str] = 'accelerometer'

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from mbs_core.errors import MbsError
-from mbs_core.transducers.base import Fit, Sensor, arrays, fitted, solve
+from mbs_core.transducers.base import Linear
 
 
 @dataclass(frozen=True)
-class Potentiometer(Sensor):
+class Potentiometer(Linear):
     """A resistive track: position = scale (counts - zero). Outside low..high a wire is broken or shorted."""
 
     scale: float
@@ -31,17 +29,3 @@ class Potentiometer(Sensor):
     def intact(self, counts) -> bool:
         """Tell whether the reading is one that an unbroken track can give."""
         return self.low <= counts <= self.high
-
-    def si(self, counts):
-        """Return the position (m or rad)."""
-        return (counts - self.zero) * self.scale
-
-    def counts(self, value):
-        """Return the counts (not rounded) of a position."""
-        return value / self.scale + self.zero
-
-    def fit(self, counts, reference) -> Fit:
-        """Fit scale and zero to reference positions."""
-        (counts,), reference = arrays(self, counts, reference, 2)
-        slope, offset = solve(self, [counts, np.ones_like(counts)], reference)
-        return fitted(self.replace(scale=slope, zero=-offset / slope), (counts,), reference)

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from mbs_core.transducers.base import Fit, Sensor, arrays, fitted, solve
+from mbs_core.transducers.base import Linear
 
 
 @dataclass(frozen=True)
-class StrainGauge(Sensor):
+class StrainGauge(Linear):
     """A full bridge on a binocular beam: force = scale (counts - zero); N, or N m with `arm` (m) from beam to axis.
 
     A binocular beam bends in an S, so its four gauges see the force and not where it acts: one scale is enough.
@@ -33,20 +31,11 @@ class StrainGauge(Sensor):
         """Return the cell of a data sheet: capacity, rated output, bridge supply, and volts at the bridge per count."""
         return cls(scale=capacity_N * volts_per_count / (output_V_per_V * excitation_V), **more)
 
-    def si(self, counts):
-        """Return the force (N), or the torque (N m) when there is an arm."""
-        return (counts - self.zero) * (self.scale * self.arm)
+    @property
+    def slope(self) -> float:
+        """Return the force of one count (N), or the torque (N m) when there is an arm."""
+        return self.scale * self.arm
 
-    def counts(self, value):
-        """Return the counts (not rounded) of a force or torque."""
-        return value / (self.scale * self.arm) + self.zero
-
-    def tare(self, counts):
-        """Return the cell with its zero at the mean of these readings, taken without load."""
-        return self.replace(zero=float(np.mean(counts)))
-
-    def fit(self, counts, reference) -> Fit:
-        """Fit scale and zero to reference forces or torques, for example known weights."""
-        (counts,), reference = arrays(self, counts, reference, 2)
-        slope, offset = solve(self, [counts, np.ones_like(counts)], reference)
-        return fitted(self.replace(scale=slope / self.arm, zero=-offset / slope), (counts,), reference)
+    def with_slope(self, slope):
+        """Return the cell with the scale that gives this force or torque of one count."""
+        return self.replace(scale=slope / self.arm)
