@@ -4,7 +4,7 @@ Each is a few lines on the mechanism's own primitives (`push_joint`, `push`, `wo
 use just as well; a law may carry states of its own and may call an external compiled function.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Callable
 
 from mbs_core.errors import MbsError
@@ -14,10 +14,11 @@ from mbs_core.symbolic import Expr, absolute, exp, maximum, power, select, sqrt,
 
 @dataclass(frozen=True)
 class Law:
-    """A force law: what it does when added to a mechanism."""
+    """A force law: what it does when added to a mechanism, and what expressions it lets be seen then (for outputs)."""
 
     name: str
     apply: Callable
+    seen: dict = field(default_factory=dict)
 
 
 def effort(joint, value, name='effort') -> Law:
