@@ -18,9 +18,10 @@ from mbs_haptics.bags import sequence_of
 
 # Types of the stack's own topics, so that they are subscribed to before their publishers exist and nothing is missed.
 KNOWN = {'joint_states': 'sensor_msgs/msg/JointState', 'setpoint': 'sensor_msgs/msg/JointState',
-         'model_state': 'sensor_msgs/msg/JointState', 'wrench': 'geometry_msgs/msg/WrenchStamped',
+         'model_state': 'sensor_msgs/msg/JointState', 'model_outputs': 'sensor_msgs/msg/JointState', 'scene': 'std_msgs/msg/String',
+         'wrench': 'geometry_msgs/msg/WrenchStamped',
          'diagnostics': 'diagnostic_msgs/msg/DiagnosticArray', 'markers': 'visualization_msgs/msg/MarkerArray'}
-TOPICS = ['joint_states', 'setpoint', 'model_state', 'wrench', '/diagnostics']
+TOPICS = ['joint_states', 'setpoint', 'model_state', 'model_outputs', 'scene', 'wrench', '/diagnostics']
 DRAIN = 0.010           # s between drains
 FLUSH = 0.5             # s between hand-overs to the kernel
 SERVE = 0.1             # s between looks at parameters, services and new publishers
@@ -110,7 +111,7 @@ class Recorder:
         for topic in list(self.waiting):
             kind = KNOWN.get(topic.rpartition('/')[2])
             if kind:
-                self.subscribe(topic, kind, reliable=topic == '/diagnostics')
+                self.subscribe(topic, kind, reliable=topic == '/diagnostics' or topic.endswith('/scene'))
 
     def subscribe(self, topic, kind, reliable=False):
         """Subscribe to a topic, raw, without any executor."""

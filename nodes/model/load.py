@@ -12,7 +12,7 @@ from mbs_haptics.realtime.settings import ADMITTANCE, IMPEDANCE, Channel, Limits
 
 TIMING = ('stale_after', 'decay', 'fault_after', 'ramp', 'parameter_ramp', 'clock_step', 'spin', 'acceleration_filter', 'most_missed',
           'frozen_samples')
-CHANNEL = ('ratio', 'plausible_speed', 'frozen_speed', 'force_input', 'stiffness', 'damping', 'stiffness_output', 'damping_output',
+CHANNEL = ('ratio', 'plausible_speed', 'frozen_speed', 'force_output', 'force_input', 'stiffness', 'damping', 'stiffness_output', 'damping_output',
            'stiffness_max', 'damping_max')
 STEP = 1e-5             # of the driven coordinate, for the stiffness by differences
 # Simulated devices share a machine that stalls now and then, and hurt nobody: more patience, unless the parameters say otherwise.
@@ -52,7 +52,16 @@ def settings_of(get, mechanism) -> Settings:
     relaxed = RELAXED if get('device', 'real') in ('virtual', 'replay') else {}
     timing = {name: get(f'timing.{name}', relaxed.get(name, _default(Settings, name))) for name in TIMING}
     return Settings(channels, rate_hz=get('rate_hz', 1000.0), wake=get('wake', 'timer'), method=get('method', 'rk4'),
-                    substeps=get('substeps', 1), **timing)
+                    substeps=get('substeps', 1), outputs=bool(outputs_of(get, mechanism)), **timing)
+
+
+def outputs_of(get, mechanism) -> list:
+    """Return the outputs of the mechanism that the parameter 'outputs' wants published."""
+    names = [name for name in get('outputs', ['']) if name]
+    for name in names:
+        if name not in mechanism.outputs:
+            raise MbsError(f"the parameter 'outputs': '{mechanism.name}' has no output '{name}'{suggest(name, mechanism.outputs)}")
+    return names
 
 
 def _default(cls, name):

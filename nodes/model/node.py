@@ -138,11 +138,16 @@ class Rosbotran(LifecycleNode):
         joints = [c.joint for c in settings.channels]
         names = [name for name in self.setting('sample_joints', ['']) if name] or [*joints, *(f'{j}/acceleration' for j in joints)]
         every = max(1, round(settings.rate_hz / self._positive('state_rate_hz', 100.0)))
+        topics, outlets = ['model_state'], [report.model_state_outlet(self.model, every)]
+        names_out = load.outputs_of(self.setting, self.model.mechanism)
+        if names_out:
+            topics.append('model_outputs')
+            outlets.append(report.outputs_outlet(self.model, names_out, max(1, round(settings.rate_hz / self._positive('output_rate_hz', 1000.0)))))
         way, cpu = self.setting('loop', 'native'), self.setting('cpu', -1)
         if way not in ('native', 'rclpy'):
             raise MbsError(f"the parameter 'loop' is 'native' or 'rclpy', not '{way}'")
-        options = {'joints': names, 'outlets': report.model_state_outlet(self.model, every), 'topics': ['model_state'],
-                   'types': [JointState], 'priority': self.setting('priority', 80), 'cpu': cpu if cpu >= 0 else None}
+        options = {'joints': names, 'outlets': lambda block: [o for make in outlets for o in make(block)], 'topics': topics,
+                   'types': [JointState] * len(topics), 'priority': self.setting('priority', 80), 'cpu': cpu if cpu >= 0 else None}
         if way == 'native':
             try:
                 return make_loop(self, settings, self.model, native=True, **options)

@@ -32,6 +32,14 @@ def model_state_outlet(model, every):
     return outlets
 
 
+def outputs_outlet(model, names, every):
+    """Return the function block -> [Outlet] that lets the loop publish outputs of the model, as positions of their names."""
+    def outlets(block):
+        layout = messages.joint_state(messages.rclpy_codec(JointState), names)
+        return [Outlet(layout, {f'position[{k}]': block.place('model.out', model.outputs.index(name)) for k, name in enumerate(names)}, every)]
+    return outlets
+
+
 def wrench(loop, frame, stamp) -> WrenchStamped:
     """Return force and torque that the set-points ask for, as a hand on the driven bodies feels them."""
     message = WrenchStamped()
