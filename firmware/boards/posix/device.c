@@ -21,6 +21,7 @@
 #include "fw.h"
 #include "link.h"
 #include "options.h"
+#include "truth.h"
 #include "world.h"
 
 #define NS_PER_S 1000000000LL
@@ -154,6 +155,7 @@ static void fast_period(void) {
   }
   if (main_due) {
     fw_main_isr();
+    truth_write(&self.world.plant, self.origin_ns + (long long)self.tick * NS_PER_FAST);
   }
 }
 
@@ -247,6 +249,9 @@ static bool start(int argc, char **argv, int *code) {
     fprintf(stderr, "device: there is no plant for %s\n", app.name);
     return false;
   }
+  if (self.options.truth != NULL && !truth_open(&self.world.plant, self.options.truth)) {
+    return false;
+  }
   return link_open(&self.options.link);
 }
 
@@ -284,5 +289,6 @@ int main(int argc, char **argv) {
           (double)self.tick / FW_FAST_HZ, (double)self.late_max_ns * 1e-6,
           (double)self.skipped * 1e3 / FW_FAST_HZ);
   link_close();
+  truth_close();
   return 0;
 }

@@ -20,6 +20,7 @@ static const char help[] =
     "  --at S:COMMAND      carry out a command after S seconds; more are read from standard input, one a line;\n"
     "                      when that is a pipe, its end is the end of the device\n"
     "  --log FILE          append a line each time that the state, the fault or a power stage changes\n"
+    "  --truth FILE=A,B    write numbers of the plant (doubles: s since 1970, A, B, ...) to a file each millisecond\n"
     "  --uid N             last byte of the device's unique number (default 0)\n"
     "  --uncalibrated      start without a stored calibration\n"
     "  --wake-fast         wake 10000 times a second, not 1000: finer in time, costs more\n"
@@ -34,6 +35,7 @@ enum option_value {
   OPTION_DO,
   OPTION_AT,
   OPTION_LOG,
+  OPTION_TRUTH,
   OPTION_UID,
   OPTION_UNCALIBRATED,
   OPTION_WAKE_FAST,
@@ -54,6 +56,7 @@ static const struct known_option {
     {"do", required_argument, OPTION_DO},
     {"at", required_argument, OPTION_AT},
     {"log", required_argument, OPTION_LOG},
+    {"truth", required_argument, OPTION_TRUTH},
     {"uid", required_argument, OPTION_UID},
     {"uncalibrated", no_argument, OPTION_UNCALIBRATED},
     {"wake-fast", no_argument, OPTION_WAKE_FAST},
@@ -123,6 +126,10 @@ static bool take(struct options *options, int option, char *value) {
       break;
     case OPTION_LOG:
       options->log_path = value;
+      break;
+    case OPTION_TRUTH:
+      good = strchr(value, '=') != NULL;
+      options->truth = value;
       break;
     case OPTION_UID:
       good = number(value, 0.0, 255.0, &x);

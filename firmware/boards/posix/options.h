@@ -24,6 +24,7 @@ struct options {
   bool wake_fast;        /* wake each fast period instead of each millisecond */
   bool uncalibrated;
   const char *log_path;  /* changes of state, fault and power stage, or NULL */
+  char *truth;           /* FILE=NAME,NAME,...: numbers of the plant to write each millisecond, or NULL */
   uint8_t uid;           /* last byte of the uid: tells devices on one machine apart */
   unsigned command_count;
   struct timed_command commands[OPTIONS_COMMANDS_MAX];
