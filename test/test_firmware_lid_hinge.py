@@ -1,34 +1,46 @@
 """The lid hinge as in paper 000: generated C runs in the device's 400 Hz main loop, above current loops at 2 kHz."""
 
+import ctypes
+import math
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mbs_haptics.firmware.build import COMMON, host_compiler, source_folder
-from mbs_haptics.firmware.sim import ACTIVE, BOOT_TICKS, MAIN_TICKS, Sim
+from mbs_haptics.firmware import model
+from mbs_haptics.firmware.build import COMMON, MODEL, build, host_compiler, source_folder
+from mbs_haptics.firmware.sim import ACTIVE, BOOT_TICKS, MAIN_TICKS, Sim, load_copy
+from mbs_haptics.main import main
 
-ROOT = Path(__file__).resolve().parents[1]
 STROKE = (-0.0003137, 0.066)
 # Stroke and force that hold a lid of 1.2 kg, both rods together (geometry worked out independently of the engine).
 STATIC = [(0.0034599, 12.368), (0.0130032, 50.280), (0.0219501, 43.821), (0.0308969, 31.777), (0.0487907, 9.929)]
 
 
 @pytest.fixture(scope='module')
-def with_model(tmp_path_factory):
-    """Return a sim library whose main loop runs what `haptic generate lid_hinge --emit c` writes."""
-    folder, root = tmp_path_factory.mktemp('lid'), source_folder()
-    generated = folder / 'lid_hinge_generated.c'
-    subprocess.run([sys.executable, '-c', 'import sys; from mbs_haptics.main import main; sys.exit(main())', 'generate',
-                    'lid_hinge', '--emit', 'c', '-o', generated], check=True, capture_output=True, cwd=ROOT)
-    sources = [path for name in ('core', 'plants', 'boards/sim') for path in sorted((root / name).glob('*.c'))]
-    library = folder / 'lid.so'
-    subprocess.run([*host_compiler(), *COMMON, '-shared', '-fPIC', f'-I{folder}', *[f'-I{root / n}' for n in ('core', 'plants')],
-                    *sources, root / 'apps' / 'lid_hinge.c', root / 'models' / 'lid_hinge_model.c', '-o', library, '-lm'],
-                   check=True)
-    return library
+def without_model():
+    """Return a sim library whose main loop has no model."""
+    return build('sim', 'lid_hinge', model=False)
+
+
+@pytest.fixture(scope='module')
+def alone(tmp_path_factory):
+    """Return a function that loads the device's model by itself, as at power-up, together with its sines."""
+    folder = tmp_path_factory.mktemp('lid')
+    (folder / 'alone.c').write_text('#include "lid_hinge_model.c"\nfloat one_sin(float x) { return sinf(x); }\n'
+                                    'float one_cos(float x) { return cosf(x); }\n'
+                                    'float one_atan2(float y, float x) { return atan2f(y, x); }\n')
+    subprocess.run([*host_compiler(), *COMMON, *MODEL, '-shared', '-fPIC', f'-I{source_folder() / "models"}',
+                    folder / 'alone.c', '-o', folder / 'alone.so', '-lm'], check=True)
+
+    def fresh():
+        library, number = load_copy(folder / 'alone.so'), ctypes.c_float
+        for name, arguments in (('lid_hinge_model', (number, number, ctypes.c_uint)), ('one_sin', (number,)),
+                                ('one_cos', (number,)), ('one_atan2', (number, number))):
+            function = getattr(library, name)
+            function.restype, function.argtypes = number, arguments
+        return library
+    return fresh
 
 
 def smooth(t, begin, end, span):
@@ -58,8 +70,8 @@ def armed(**options):
     return sim
 
 
-def test_generated_model_carries_the_lid_at_every_stroke(with_model):
-    sim = armed(library=with_model)
+def test_generated_model_carries_the_lid_at_every_stroke():
+    sim = armed()
     for stroke, both_N in STATIC:
         follow(sim, stroke, 0.8, hold=0.4)
         for _ in range(20):                       # no controller at all: the model alone
@@ -71,8 +83,54 @@ def test_generated_model_carries_the_lid_at_every_stroke(with_model):
     assert sim.violations == {}
 
 
-def test_without_the_model_the_lid_sinks(with_model):
-    plain, carried = armed(), armed(library=with_model)
+def test_committed_model_is_what_the_generator_writes(capsys):
+    assert model.modelled() == ['lid_hinge']
+    assert main(['firmware', 'model', '--check']) == 0, capsys.readouterr().out
+
+
+def test_a_model_that_is_behind_is_named_and_written_anew(tmp_path, monkeypatch, capsys):
+    (tmp_path / 'models').mkdir()
+    (tmp_path / 'models' / 'lid_hinge_model.c').touch()
+    monkeypatch.setattr(model, 'source_folder', lambda: tmp_path)
+    late = tmp_path / 'models' / 'lid_hinge_generated.c'
+    assert main(['firmware', 'model', '--check']) == 1
+    assert f'{late} is behind its mechanism: run `haptic firmware model`' in capsys.readouterr().out
+    assert main(['firmware', 'model']) == 0
+    assert late.read_text() == (source_folder() / 'models' / 'lid_hinge_generated.c').read_text()
+
+
+@pytest.mark.parametrize('stroke, both_N', STATIC)
+def test_model_finds_the_lid_wherever_it_stands_at_power_up(alone, stroke, both_N):
+    library = alone()
+    forces = [library.lid_hinge_model(stroke, 0.0, 1) for _ in range(80)]      # 0.2 s
+    assert forces[-1] == pytest.approx(both_N / 2, rel=1e-3)
+    assert set(np.round(forces, 2)) <= {0.0, round(forces[-1], 2)}             # nothing before, and never another pose
+
+
+def test_model_that_was_given_nonsense_finds_the_lid_again(alone):
+    library = alone()
+    for r1 in (math.nan, 0.5, -math.inf, 1e30):
+        for _ in range(40):
+            assert math.isfinite(library.lid_hinge_model(r1, 0.0, 0))
+        forces = [library.lid_hinge_model(STATIC[2][0], 0.0, 0) for _ in range(300)]
+        assert forces[-1] == pytest.approx(STATIC[2][1] / 2, rel=1e-3)
+
+
+def test_sines_of_the_model_are_good_to_single_precision(alone):
+    library = alone()
+    angles = np.concatenate([np.linspace(-100, 100, 20001), np.linspace(-4, 4, 8001)]).astype(np.float32)
+    for name, exact in (('one_sin', np.sin), ('one_cos', np.cos)):
+        got = np.array([getattr(library, name)(x) for x in angles])
+        assert np.abs(got - exact(angles.astype(float))).max() < 1.5e-7
+    assert math.isnan(library.one_sin(math.inf)) and math.isnan(library.one_cos(1e6)) and math.isnan(library.one_sin(math.nan))
+    y, x = np.sin(angles).astype(np.float32), (3.0 * np.cos(angles)).astype(np.float32)
+    got = np.array([library.one_atan2(a, b) for a, b in zip(y, x)])
+    assert np.abs(got - np.arctan2(y.astype(float), x.astype(float))).max() < 3e-7
+    assert library.one_atan2(0.0, 0.0) == 0.0 and math.isnan(library.one_atan2(math.nan, 1.0))
+
+
+def test_without_the_model_the_lid_sinks(without_model):
+    plain, carried = armed(library=without_model), armed()
     for sim in (plain, carried):
         follow(sim, 0.030, 1.0, stiffness=30000.0, damping=400.0)
         for _ in range(300):
@@ -82,9 +140,9 @@ def test_without_the_model_the_lid_sinks(with_model):
     assert plain.get('position') < 0.020
 
 
-def test_opening_follows_the_reference_better_with_the_model(with_model, record_property):
+def test_opening_follows_the_reference_better_with_the_model(without_model, record_property):
     errors = {}
-    for name, sim in (('plain', armed()), ('model', armed(library=with_model))):
+    for name, sim in (('plain', armed(library=without_model)), ('model', armed())):
         log, reference = follow(sim, STROKE[1], 2.0)
         assert log['state'][-1] == ACTIVE and sim.violations == {}
         errors[name] = np.abs(log['position'] - reference).max()
@@ -94,8 +152,8 @@ def test_opening_follows_the_reference_better_with_the_model(with_model, record_
     assert errors['model'] < 2e-3
 
 
-def test_current_loops_at_2_khz_follow_in_a_few_milliseconds():
-    sim = armed()
+def test_current_loops_at_2_khz_follow_in_a_few_milliseconds(without_model):
+    sim = armed(library=without_model)
     sim.set(travel_max=-0.0003, stop_stiffness=1e6)      # held at the closed end
     sim.setpoint(*[(28.0, 0.0, 0.0, 0.0)] * 2)           # 1 A
     log = sim.run(99, every=1)

@@ -27,6 +27,8 @@ def add_arguments(parser):
     test.add_argument('--long', action='store_true', help=f'{LONG_S:g} s on each link instead of {SHORT_S:g}')
     test.add_argument('--link', action='append', metavar='NAME', help='only these links, and nothing else (may be repeated)')
     add_json_argument(test)
+    model = actions.add_parser('model', help='write the generated C of the models that run in the firmware')
+    model.add_argument('--check', action='store_true', help='only say which file is behind (exit code 1 if one is)')
     zwidth = actions.add_parser('zwidth', help='map the stiffest walls, by force at 1 kHz and by the local law; figures')
     zwidth.add_argument('app', nargs='?', metavar='APP', help='piano_key or steering_wheel (default: both)')
     zwidth.add_argument('--quick', action='store_true', help='a coarse map')
@@ -41,7 +43,8 @@ def add_arguments(parser):
 
 def run(args):
     """Carry out the action and return the exit code."""
-    return {'build': run_build, 'flash': run_flash, 'test': run_test, 'zwidth': run_zwidth, 'qemu': run_qemu}[args.action](args)
+    return {'build': run_build, 'flash': run_flash, 'test': run_test, 'model': run_model, 'zwidth': run_zwidth,
+            'qemu': run_qemu}[args.action](args)
 
 
 def run_build(args):
@@ -108,6 +111,19 @@ def run_test(args):
     for sentence in sorted(left_out):
         print(f'haptic: left out: {sentence}', file=sys.stderr)
     return figures.report(args.json, 'Firmware')
+
+
+def run_model(args):
+    """Write the generated models, or only compare them with what the generator writes now."""
+    from mbs_haptics.firmware import model
+    if args.check:
+        late = model.behind()
+        for path in late:
+            print(f'{path} is behind its mechanism: run `haptic firmware model`')
+        return 1 if late else 0
+    for path in model.write():
+        print(f'wrote {path}')
+    return 0
 
 
 def run_zwidth(args):

@@ -30,6 +30,8 @@ BARE = (*CORTEX_M4F, '-ffreestanding', '-ffunction-sections', '-fdata-sections',
 # The plants, on an emulated processor that has no double: in single precision they are ten times faster, and the whole
 # image must agree on it. Their numbers are then converted everywhere, so that warning says nothing.
 SINGLE = ('-Ddouble=float', '-fsingle-precision-constant')
+# A model's square root is one instruction of the processor, not a call that might set errno.
+MODEL = ('-fno-math-errno',)
 
 
 class Board(NamedTuple):
@@ -109,11 +111,12 @@ def tool(name: str, package: str) -> str:
     return path
 
 
-def build(board: str, app: str, *, strict=False, defines=(), into=None) -> Path:
+def build(board: str, app: str, *, strict=False, model=True, into=None) -> Path:
     """Build one board with one application and return the file, from the cache when it is there.
 
-    board: a name of BOARDS; app: a name of apps(); strict: warnings are errors; defines: e.g. ('SELFTEST=1',);
-    into: also copy the result into this folder under a readable name. Raises MbsError with the compiler's first words.
+    board: a name of BOARDS; app: a name of apps(); strict: warnings are errors; model: with the application's generated
+    model, if it has one (firmware/models); into: also copy the result into this folder under a readable name. Raises
+    MbsError with the compiler's first words.
     """
     if board not in BOARDS:
         raise MbsError(f"there is no board '{board}'{suggest(board, BOARDS)}")
@@ -123,14 +126,18 @@ def build(board: str, app: str, *, strict=False, defines=(), into=None) -> Path:
     folders = ['core', *(['plants'] if plan.plant else []), *plan.folders]
     sources = {path: () for folder in folders for path in sorted((root / folder).glob('*.c'))}
     sources[root / 'apps' / (app + '.c')] = ()
+    modelled = root / 'models' / f'{app}_model.c'
+    has_model = model and modelled.exists()
+    if has_model:
+        sources[modelled] = MODEL
     if plan.plant and plan.is_arm:
         sources.update(dict.fromkeys((root / 'plants').glob('*.c'), ('-Wno-conversion', '-Wno-float-conversion')))
-    searched = [*folders, *plan.includes, 'apps']
-    flags = [*COMMON, *plan.flags, *(STRICT if strict else ()), *(f'-D{define}' for define in defines),
-             *(f'-I{root / folder}' for folder in searched)]
+    searched = [*folders, *plan.includes, 'apps', *(['models'] if has_model else [])]
+    flags = [*COMMON, *plan.flags, *(STRICT if strict else ()), *(f'-I{root / folder}' for folder in searched)]
     scripts = [path for folder in searched for path in sorted((root / folder).glob('*.ld'))]
     flags += [f'-Wl,-T,{script}' for script in scripts]
     headers = [path for folder in searched for path in sorted((root / folder).glob('*.h'))]
+    headers += sorted((root / 'models').glob(f'{app}_generated.c')) if has_model else []
     compiler = arm_compiler() if plan.is_arm else host_compiler()
     result = compiled(f'{board}-{app}', plan.suffix, compiler, flags, sources, [*headers, *scripts], plan.libraries)
     if into is not None:

@@ -26,15 +26,20 @@ GATE_OFF, GATE_BRAKE, GATE_DRIVE = 0, 1, 2
 BOOT, IDLE, RAMP, ACTIVE, FAULT = (wire.ENUMS['state'][name][0] for name in ('BOOT', 'IDLE', 'RAMP', 'ACTIVE', 'FAULT'))
 
 
-def load(path):
+def load_copy(path):
     """Return the shared library at path, loaded as an instance of its own: its state is static, so it is copied first."""
     handle, copy = tempfile.mkstemp(suffix='.so', prefix='mbs_sim_')
     os.close(handle)
     try:
         shutil.copyfile(path, copy)
-        library = ctypes.CDLL(copy)
+        return ctypes.CDLL(copy)
     finally:
         os.unlink(copy)
+
+
+def load(path):
+    """Return the board `sim` at path with the types of its functions."""
+    library = load_copy(path)
     numbers, number, unsigned = ctypes.POINTER(ctypes.c_double), ctypes.c_double, ctypes.c_uint
     for name, result, arguments in (
             ('sim_reset', ctypes.c_int, (ctypes.c_uint64,)),

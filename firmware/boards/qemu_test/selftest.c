@@ -40,7 +40,8 @@ static struct {
   uint32_t states;
   uint32_t random;
   uint32_t overhead; /* instructions of an empty measurement */
-  struct worst fast, main;
+  struct worst fast, main, loop;
+  struct app app; /* the application, with its own loop measured */
 } self;
 
 /* ---- figures and checks ---- */
@@ -188,6 +189,16 @@ static void note(struct worst *worst, uint32_t from, uint32_t to) {
   worst->calls++;
 }
 
+/* The application's own loop, with what it calls: a generated model, if it has one. */
+static void measured_loop(struct app_io *io) {
+  const uint32_t before = FPGA_COUNTER;
+  app.loop(io);
+  note(&self.loop, before, FPGA_COUNTER);
+  for (unsigned i = 0; i < app.actuator_count; i++) {
+    check(io->force[i] - io->force[i] == 0.0f, "the model gives finite forces");
+  }
+}
+
 static void fast_period(void) {
   plant_step(&self.plant, 1.0 / FW_FAST_HZ, self.duty, self.gate);
   plant_sample(&self.plant, &self.sample);
@@ -321,8 +332,10 @@ int main(void) {
   self.random = 2463534242u;
   check(plant_init(&self.plant, app.name, 1u) == 0, "there is a plant for the application");
   plant_sample(&self.plant, &self.sample);
-  fw_init(&app);
+  self.app = app;
+  self.app.loop = app.loop != NULL ? measured_loop : NULL;
   calibrate_counter();
+  fw_init(&self.app);
   test_arithmetic();
   test_start_and_arming();
   test_watchdog();
@@ -332,6 +345,11 @@ int main(void) {
   figure("main_instructions_max", self.main.most);
   figure("main_instructions_mean", self.main.total / self.main.calls);
   figure("fast_calls", self.fast.calls);
+  if (self.loop.calls > 0u) {
+    figure("loop_instructions_max", self.loop.most);
+    figure("loop_instructions_mean", self.loop.total / self.loop.calls);
+    figure("loop_calls", self.loop.calls);
+  }
   semihosting_exit(0u);
   return 0;
 }
