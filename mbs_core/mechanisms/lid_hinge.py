@@ -8,8 +8,12 @@ open; they do nothing inside the stroke.
 
 import math
 
-from mbs_core.description import Curve, Mechanism, arc, effort, felt, prismatic, revolute, segment
-from mbs_core.symbolic import atan2, cos, sin, sqrt
+import numpy as np
+
+from mbs_core.control.generic import atan2, cos, sin, sqrt
+from mbs_core.description import Curve, Mechanism, arc, effort, felt, friction, lugre, prismatic, revolute, segment
+from mbs_core.errors import MbsError, suggest
+from mbs_core.mechanisms import _lid_stroke
 
 # name: (default mm, lowest, highest, what it is)
 LENGTHS = {
@@ -33,23 +37,28 @@ LENGTHS = {
     'R1': (12, 8, 16, 'Cam piece C1, radius'),
 }
 OPEN = math.radians(100)      # tilt of the open lid
-variants = {'stops': (True, False)}
+RUBBING = ('none', 'stribeck', 'lugre')
+variants = {'stops': (True, False), 'rubbing': RUBBING}
 
 
-def lid_hinge(stops=True) -> Mechanism:
-    """Return the hinge, at rest and closed; its input F1 pulls the actuator r1 (000 eq. 10)."""
+def lid_hinge(stops=True, rubbing='none') -> Mechanism:
+    """Return the hinge, at rest and closed; its input F1 pulls the actuator r1 (000 eq. 10).
+
+    rubbing: friction of the screw, 'none' as in the paper's model, 'stribeck', or 'lugre' with a state for its bristles.
+    """
     m = Mechanism('lid_hinge', gravity=(0.0, -9.81, 0.0), doc='Lid hinge with cam and follower of 000')
     p = {name: m.parameter(name, d, 'mm', (low, high), doc) for name, (d, low, high, doc) in LENGTHS.items()}
     p['l_o'] = m.parameter('l_o', 230, 'mm', (50, 500), 'Lid, from the centre it turns about to its front')
     m_o = m.parameter('m_o', 1.2, 'kg', (0.05, 5.0), 'Mass of the lid')
+    m_1 = m.parameter('m_1', 0.0, 'kg', (0.0, 20.0), 'Rotors and screws, as a mass that moves with r1; none in the paper')
     g = geometry(p)
-    start = rest_pose({**{name: v[0] * 1e-3 for name, v in LENGTHS.items()}, 'l_o': 0.230})
+    start = rest_pose(lengths())
 
     def body(j, on, x=0.0, y=0.0, joint=revolute('z'), **inertia):
         kept = {'initial' if j == 1 else 'guess': start[j - 1]}
         return m.body(f'r{j}', on=on.at(x, y, 0), joint=joint, **kept, **inertia)
 
-    B1 = body(1, m.ground, joint=prismatic('x'))
+    B1 = body(1, m.ground, joint=prismatic('x'), mass=m_1)
     m.independent(B1)
     B2 = body(2, B1)
     B3 = body(3, B2, p['l2'])
@@ -72,13 +81,14 @@ def lid_hinge(stops=True) -> Mechanism:
     s = m.on_curve(B6.at(p['l6']), cam, name='cam')
     m.add(effort(B1, m.input('F1', 'N', doc='Pull of the actuator'), 'F1'))
 
+    _rub(m, B1, rubbing)
     h_o, theta_o = height[1] - p['y5'], -(B2.q + B4.q)
     if stops:
         closed = m.parameter('stop.closed', 5e4, 'N/m', (1e3, 1e6), 'Stop under the closed lid')
         opened = m.parameter('stop.open', 200.0, 'N m/rad', (1.0, 1e4), 'Stop of the open lid')
         m.add(felt(-h_o, closed, exponent=1.0, hysteresis=5.0, name='stop.closed'))
         m.add(felt(theta_o - OPEN, opened, exponent=1.0, hysteresis=1.0, name='stop.open'))
-    J_h, J_theta = _rates(p, B2.q, B3.q, B4.q, B6.q, cam.at(s.q)[2])
+    J_h, J_theta = rates(p, B2.q, B3.q, B4.q, B6.q, cam.at(s.q)[2])
     m.output('h_o', h_o, 'm', 'Height of the lid')
     m.output('theta_o', theta_o, 'rad', 'Tilt of the lid')
     m.output('J_hr', J_h, '1', 'Rate of h_o for a unit rate of r1')
@@ -87,6 +97,42 @@ def lid_hinge(stops=True) -> Mechanism:
     m.output('lid.x', x, 'm', 'Centre of mass of the lid, to the rear')
     m.output('lid.y', y, 'm', 'Centre of mass of the lid, upward')
     return m
+
+
+def _rub(m, joint, rubbing):
+    """Add the friction of the screw; the levels are those of two small ball screws with gearheads."""
+    if rubbing == 'none':
+        return
+    coulomb = m.parameter('friction.coulomb', 4.0, 'N', (0.1, 50.0), 'Dry friction while it slides')
+    static = m.parameter('friction.static', 5.0, 'N', (0.1, 60.0), 'Dry friction before it slides')
+    stribeck = m.parameter('friction.stribeck', 2.0, 'mm/s', (0.1, 50.0), 'Speed over which it falls from static to sliding')
+    viscous = m.parameter('friction.viscous', 80.0, 'N s/m', (0.0, 1000.0), 'Viscous friction')
+    if rubbing == 'stribeck':
+        m.add(friction(joint, coulomb, viscous, static, stribeck, smooth=2e-4))
+    else:
+        bristle = m.parameter('friction.bristle', 2e5, 'N/m', (1e3, 1e7), 'Stiffness of the bristles')
+        m.add(lugre(joint, bristle, 2.0 * sqrt(bristle), coulomb, static, stribeck, viscous))
+
+
+def lengths(**changed_mm) -> dict:
+    """Return all lengths in m, the changed ones given in mm; refuses names that are none."""
+    known = {**{name: v[0] for name, v in LENGTHS.items()}, 'l_o': 230}
+    for name, value in changed_mm.items():
+        if name not in known:
+            raise MbsError(f"the lid hinge has no length '{name}'{suggest(name, known)}")
+        if not (isinstance(value, (int, float)) and math.isfinite(value)):
+            raise MbsError(f"the length '{name}' must be a finite number in mm, not {value!r}")
+    return {name: value * 1e-3 for name, value in {**known, **changed_mm}.items()}
+
+
+def stroke(count=400, **changed_mm):
+    """Return every pose of a geometry (lengths in mm, others as they are) in closed form, checked over the whole stroke.
+
+    Refuses a geometry that comes apart, nears a dead point, is singular (rank of B below 9) or turns back, with the pose.
+    """
+    p = lengths(**changed_mm)
+    with np.errstate(invalid='ignore'):
+        return _lid_stroke.check(p, geometry(p), count)
 
 
 def _elevation(p, theta):
@@ -134,7 +180,7 @@ def rest_pose(p) -> list:
     return [r1, a2, a3 - a2, -a2, 0.0, math.pi - b0, a7, a8 - a7, a9 - a8, a10 - a9]
 
 
-def _rates(p, r2, r3, r4, r6, theta_c):
+def rates(p, r2, r3, r4, r6, theta_c):
     """Return (h_o', theta_o') for r1' = 1, from the cam's normal, rod B3 and rod B2 (H of 000 in closed form).
 
     The cam allows l6 cos(theta_c + b) b' + cos(theta_c) h' = 0, with b = pi - r6; so b' and h' are known up to a factor.
