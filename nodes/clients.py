@@ -14,6 +14,7 @@ from mbs_haptics import environment
 APPEAR = 3.0            # s until a node or service must have been found
 REPLIES = (0.3, 0.5, 1.0, 2.0)      # s until a reply must be there, for each call; an answer takes some ms
 PATIENCE = 0.3          # s to go on looking when a list looks complete, for nodes that are discovered late
+STACK = ('rosbotran', 'roscom')     # the nodes that a switch of the force must reach
 
 
 class Conversation:
@@ -100,14 +101,25 @@ def switch(verb, on=True, namespace=''):
             return {name: kind for name, kind in talk.services(f'/{verb}').items() if name.startswith(begin) and kind in kinds}
         if not talk.await_(wanted):
             raise MbsError(f"no running node has a service '{verb}'{' under ' + begin if begin != '/' else ''}; start the stack first")
-        asked, good = set(), True
-        for patience in (PATIENCE, 0.0):        # at once, and again for nodes that are discovered a moment later
+        asked, good, end = set(), True, time.monotonic() + APPEAR
+        while True:                 # at once those that are known, then those that are discovered a moment later
             for name, kind in sorted(wanted().items()):
                 if name not in asked:
                     good &= ask(talk, name, kinds[kind], on)
                     asked.add(name)
-            talk.await_(lambda: wanted().keys() - asked, patience)
-        return 0 if good else 1
+            missing = partners(asked) - asked
+            late = PATIENCE if not missing else end - time.monotonic()
+            if not talk.await_(lambda: wanted().keys() - asked, late):
+                break
+        for name in sorted(missing):
+            print(f'{name.rpartition("/")[0]}: not found, so only half of the stack was told; is it running?', flush=True)
+        return 0 if good and not missing else 1
+
+
+def partners(services) -> set:
+    """Return the services of the same name that the stacks of these ought to have: rosbotran and roscom come together."""
+    parts = [name.rsplit('/', 2) for name in services]
+    return {f'{space}/{node}/{verb}' for space, known, verb in parts if known in STACK for node in STACK}
 
 
 def ask(talk, name, kind, on):

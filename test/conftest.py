@@ -57,6 +57,17 @@ def pytest_runtest_protocol(item, nextitem):
             break
         item._initrequest()
     for report in reports:
+        report.user_properties.append(('tries', 3 - left))
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Name the tests that passed only at a later try: chance on a busy machine, or a fault that comes and goes."""
+    again = {report.nodeid: dict(report.user_properties)['tries'] for report in terminalreporter.stats.get('passed', [])
+             if report.when == 'call' and dict(report.user_properties).get('tries', 1) > 1}
+    for test, tries in again.items():
+        terminalreporter.write_line(f'passed at try {tries}: {test}', yellow=True)
+    if again:
+        terminalreporter.write_line(f'{len(again)} tests were tried again')

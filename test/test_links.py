@@ -269,6 +269,21 @@ def test_a_silent_port_is_refused():
     os.close(slave)
 
 
+def test_a_link_that_takes_long_to_open_leaves_the_device_its_whole_time_to_answer():
+    """As when a virtual device has to be built first: 30 s pass while the link opens."""
+    late = [0]
+
+    class Slow(UdpLink):
+        def open(self):
+            late[0] += 30_000_000_000
+            super().open()
+
+    with FakeDevice('udp') as fake:
+        session = Session(Slow(fake.address), clock=lambda: time.monotonic_ns() + late[0])
+        session.connect()
+        assert session.is_ready and session.connections == 1
+
+
 def test_nobody_at_the_address_is_refused():
     with FakeDevice('udp') as fake:
         pass

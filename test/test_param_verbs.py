@@ -75,3 +75,34 @@ if importlib.util.find_spec('rclpy'):
         assert (done.returncode, done.stdout) == (1, '/target: refused\n')
         assert "no running node has a service 'reset'" in refused('reset')
         assert 'under /nowhere/' in refused('estop', '--namespace', 'nowhere')
+
+
+def test_a_switch_reaches_both_nodes_of_a_stack_or_says_which_it_did_not(monkeypatch, capsys):
+    """The second node is discovered half a second late, as happens on a busy machine, or never."""
+    import contextlib
+
+    from mbs_haptics import clients
+
+    class Discovering:
+        def __init__(self, late):
+            self.late, self.time = late, 0.0
+
+        def services(self, ending):
+            known = ['/rosbotran/enable', '/desk/rosbotran/enable', '/desk/roscom/enable']
+            return {name: 'std_srvs/srv/SetBool' for name in known + (['/roscom/enable'] if self.time >= self.late else [])}
+
+        def await_(self, found, appear=clients.APPEAR):
+            end = self.time + appear
+            while not found() and self.time < end:
+                self.time += 0.02
+            return found()
+
+    for late, code in ((0.5, 0), (9.9, 1)):
+        talk = Discovering(late)
+        asked = []
+        monkeypatch.setattr(clients, 'conversation', lambda: contextlib.nullcontext(talk))
+        monkeypatch.setattr(clients, 'ask', lambda talk, name, kind, on: asked.append(name) or True)
+        monkeypatch.setattr(clients.time, 'monotonic', lambda: talk.time)
+        assert clients.switch('enable') == code
+        assert len(asked) == len(set(asked)) == 4 - code and '/rosbotran/enable' in asked
+        assert ('/roscom: not found' in capsys.readouterr().out) == bool(code)

@@ -100,7 +100,11 @@ class Session:
         return STATES.get(self.flags, f'state {self.flags}').lower() if self.phase == READY else self.phase
 
     def connect(self, timeout=5.0):
-        """Poll until the device has introduced itself; MbsError says why it did not."""
+        """Poll until the device has introduced itself; MbsError says why it did not.
+
+        The time counts from when the link is open: opening that of a virtual device may build its firmware first.
+        """
+        self.poll(0.0)
         end = self._now() + round(timeout * 1e9)
         while self.phase != READY:
             self.poll(0.02)
@@ -189,6 +193,7 @@ class Session:
         except LinkError as error:
             self._drop(str(error))
             return False
+        now = self._now()               # opening may have taken its time
         self.phase, self._deadline, self._next_hello = GREETING, now + round(self.GREETING_S * 1e9), now
         self._keep_house(now)
         return True
