@@ -1,10 +1,13 @@
 """roscom: the bridge node between a device and ROS topics, talker and listener in one.
 
 Device -> link -> decode, calibrate, estimate -> `joint_states`; `setpoint` -> clamp -> link -> device. A thread of its own
-serves the link; the executor serves services, parameters and diagnostics and is never in the way.
+serves the link; the executor serves services, parameters and diagnostics and is never in the way. A virtual device is
+held by a simulated hand, which whoever publishes on `hand` can move.
 """
 
 import ctypes
+import math
+import re
 import signal
 import sys
 
@@ -22,6 +25,16 @@ PARAMETERS = {
     'priority': (70, 'SCHED_FIFO priority of the link thread, where permitted; 0: none'),
     'autostart': (True, 'configure and activate at once; otherwise wait for lifecycle transitions'),
 }
+
+
+def move_hand(device, message):
+    """Let the hand that holds a virtual device do what a message says: names of the plant with their values as positions.
+
+    Names that are none and values that are not finite are left out: a simulated hand is not worth a fault.
+    """
+    for name, value in zip(message.name, message.position):
+        if re.fullmatch(r'[a-z_]+(\.[a-z_]+)?', name) and math.isfinite(value):
+            device.tell(f'set {name} {value:.9g}')
 
 
 def make_node(**options):
@@ -47,7 +60,7 @@ def make_node(**options):
             super().__init__('roscom', **options)
             for name, (value, text) in PARAMETERS.items():
                 self.declare_parameter(name, value, ParameterDescriptor(description=text, read_only=name != 'autostart'))
-            self.worker = self.problem = None
+            self.worker = self.problem = self._hand = None
             self.has_ended = False
             self._said = None
             self.create_service(SetBool, '~/enable', self._enable)
@@ -104,6 +117,8 @@ def make_node(**options):
                 self._destroy()
                 raise
             self._wake(worker)
+            if kind == 'virtual':
+                self._hand = self.create_subscription(JointState, topics.HAND, lambda message: move_hand(link.device, message), 10)
             self.worker, self.problem, self.reader = worker, None, reader
             worker.start(self.value('priority'))
             self.get_logger().info(f'{device.app} ({device.firmware}) at {link.name}, {device.main_rate_hz} samples a second')
@@ -151,6 +166,9 @@ def make_node(**options):
         def _destroy(self):
             self.destroy_publisher(self._publisher)
             self.destroy_subscription(self._subscription)
+            if self._hand is not None:
+                self.destroy_subscription(self._hand)
+                self._hand = None
 
         def _ended(self):
             """Note that the link's thread is over; called by that thread."""

@@ -10,6 +10,7 @@ import time
 from mbs_haptics.realtime import messages
 
 JOINT_STATES, SETPOINT = 'joint_states', 'setpoint'
+HAND = 'hand'           # what the hand that holds a virtual device is to do
 ACCELERATION = '/acceleration'
 
 

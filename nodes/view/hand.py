@@ -1,0 +1,59 @@
+"""The hand that holds a virtual device, moved from the page: to where a slider says, to and fro by itself, or let go."""
+
+import math
+
+FREE, IMPEDANCE = 0, 1          # modes of the plant's hand: firmware/plants/parts.h
+PERIOD = 2.5                    # s of the motion to and fro
+
+
+class Hand:
+    """Controls for the simulated hand; they appear once it is known that there is one."""
+
+    def __init__(self, scene, source):
+        self.spec, self.source = scene.hand, source
+        self.folder, self.by_itself, self._since = None, False, None
+
+    def controls(self, gui, wishes, order):
+        """Keep where the controls will be."""
+        self._gui, self._wishes, self._order = gui, wishes, order
+
+    def _appear(self):
+        what, unit, low, high, _ = self.spec
+        step = (high - low) / 200
+        self.folder = self._gui.add_folder('Hand', order=self._order)
+        with self.folder:
+            self.slider = self._gui.add_slider(f'{what} ({unit})', low, high, step, max(low, min(0.0, high)),
+                                               hint='Where the simulated hand wants the device to be')
+            self.moving = self._gui.add_checkbox('to and fro', False, hint='The hand goes through its whole way by itself')
+            self.release = self._gui.add_button('Let go')
+        self.slider.on_update(lambda event: event.client is not None and self._wishes.append(('call', lambda: self.grip(event.target.value))))
+        self.moving.on_update(lambda event: self._wishes.append(('call', lambda: self.play(event.target.value))))
+        self.release.on_click(lambda _: self._wishes.append(('call', self.let_go)))
+
+    def grip(self, value):
+        """Take hold and go to a place, in the unit of the slider."""
+        self.source.tell({'hand.target': value * self.spec[4], 'hand.mode': IMPEDANCE})
+
+    def play(self, on):
+        """Go to and fro, or stay."""
+        self.by_itself, self._since = on, None
+
+    def let_go(self):
+        """Let the device go."""
+        self.by_itself = self.moving.value = False
+        self.source.tell({'hand.mode': FREE})
+
+    def update(self, now):
+        """Move on."""
+        if self.spec is None or not self.source.has_hand:
+            return
+        if self.folder is None:
+            self._appear()
+        if self.by_itself:
+            self._since = now if self._since is None else self._since
+            _, _, low, high, _ = self.spec
+            start = max(low, min(0.0, high))
+            phase = 2 * math.pi * (now - self._since) / PERIOD
+            low, high = low + 0.04 * (high - low), high - 0.04 * (high - low)
+            wish = low + (high - low) * (1 - math.cos(phase)) / 2 if start <= low else (low + high) / 2 + (high - low) / 2 * math.sin(phase)
+            self.grip(wish)
