@@ -89,11 +89,13 @@ def make_node(**options):
             config = configuration.load(self.value('config'), self.value('calibration'))
             kind = self.value('device')
             more = {'serial': {'baud': self.value('baud')}, 'virtual': {'watchdog_ms': self.value('watchdog_ms')},
-                    'replay': {'repeat': self.value('repeat'), 'joints': config.names}}.get(kind, {})
+                    'replay': {'repeat': self.value('repeat'), 'joints': config.names,
+                               'auxiliary': config.auxiliary_names}}.get(kind, {})
             link = make_link(kind, self.value('port'), config.app, **more)
             session = Session(link, app='replay' if kind == 'replay' else config.app, first_sequence=topics.first_sequence())
             codec = messages.rclpy_codec(JointState)
-            writer, reader = (make(codec, config.names) for make in (topics.SampleWriter, topics.SetpointReader))
+            writer = topics.SampleWriter(codec, config.names, config.auxiliary_names)
+            reader = topics.SetpointReader(codec, config.names)
             self._publisher = self.create_publisher(JointState, topics.JOINT_STATES, ros.CONTROL_QOS)
             self._subscription = self.create_subscription(JointState, topics.SETPOINT, lambda message: None, ros.CONTROL_QOS,
                                                           callback_group=ros.NeverServed())

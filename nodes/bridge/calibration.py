@@ -113,14 +113,14 @@ def noise_of(sensor, transducer, recorded) -> float:
     return 1.4826 * float(np.median(np.abs(values - np.median(values))))
 
 
-def calibrate(config, recorder, reference, motion, say=lambda text: None) -> list:
+def calibrate(config, recorder, reference, motion, say=lambda text: None, has_reference=lambda joint: True) -> list:
     """Return the Results for all sensors of a configuration.
 
     reference(joint, quantity) yields (recorded, value) points at rest for 'position' and 'force', at least three;
-    motion(joint) moves the joint and returns (t, recorded).
+    motion(joint) moves the joint and returns (t, recorded). Auxiliary joints without a reference keep their numbers.
     """
     results = []
-    for joint in config.joints:
+    for joint in (*config.joints, *(joint for joint in config.auxiliary if has_reference(joint))):
         points, still = {}, None
         fits = {}
         for sensor in joint.sensors:

@@ -15,7 +15,8 @@ from mbs_core.haptics.plausibility import Checks
 from mbs_core.transducers import Sensor, from_dict
 
 BLOCK, PARAMETERS = '/**', 'ros__parameters'
-MOST_JOINTS = 2
+MOST_JOINTS, MOST_CHANNELS = 2, 6
+AUXILIARY_JERK = 500.0           # of a joint that is only measured and says nothing: about 1 ms behind a noise of 1e-4
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,17 @@ class DeviceConfig:
     joints: tuple
     path: str = ''
     truth: dict = field(default_factory=dict)
+    auxiliary: tuple = ()
 
     @property
     def names(self) -> list:
         """Return the names of the joints."""
         return [joint.name for joint in self.joints]
+
+    @property
+    def auxiliary_names(self) -> list:
+        """Return the names of the joints that are only measured."""
+        return [joint.name for joint in self.auxiliary]
 
 
 def find(name) -> Path:
@@ -158,6 +165,13 @@ def device(parameters, path='') -> DeviceConfig:
         raise MbsError("'joints' must list the names of the joints, for example joints: [key]")
     if len(names) > MOST_JOINTS or len(set(names)) < len(names):
         raise MbsError(f"'joints' must list 1 to {MOST_JOINTS} different names, not {', '.join(names)}")
+    more = parameters.get('auxiliary', [])
+    if not isinstance(more, list) or not all(isinstance(name, str) and name for name in more):
+        raise MbsError("'auxiliary' must list the names of joints that are only measured, for example auxiliary: [accelerator, brake]")
+    if len({*names, *more}) < len(names) + len(more) or len(more) > MOST_CHANNELS:
+        raise MbsError(f"'auxiliary' must list up to {MOST_CHANNELS} names that differ from each other and from 'joints', "
+                       f"not {', '.join(more)}")
+    driven, names = names, [*names, *more]
     sensors = {name: [] for name in names}
     for name, plain in _block(parameters, 'transducers').items():
         joint, sensor = _sensor(name, plain, names)
@@ -167,9 +181,13 @@ def device(parameters, path='') -> DeviceConfig:
         for name in block:
             if name not in sensors:
                 raise MbsError(f"'{what}' names the joint '{name}' that is not in 'joints'{suggest(str(name), names)}")
-    joints = tuple(_joint(name, sensors[name], estimators.get(name), actuators.get(name)) for name in names)
+    for name in more:
+        if name in actuators:
+            raise MbsError(f"the joint '{name}' is only measured ('auxiliary') but has an actuator: list it under 'joints'")
+        estimators = {name: {'jerk': AUXILIARY_JERK}, **estimators}
+    joints = [_joint(name, sensors[name], estimators.get(name), actuators.get(name)) for name in names]
     truth = {name: _truth(name, plain) for name, plain in _block(parameters, 'truth', default={}).items()}
-    return DeviceConfig(app, joints, path, truth)
+    return DeviceConfig(app, tuple(joints[:len(driven)]), path, truth, tuple(joints[len(driven):]))
 
 
 def _truth(name, plain) -> Truth:
@@ -277,7 +295,7 @@ def replay_config(config: DeviceConfig, sensors) -> DeviceConfig:
     """Return the configuration for a recording of the same joints: q, v and a of each come ready in SI."""
     from mbs_core.transducers import Accelerometer, Encoder, Gyroscope
     scale = {sensor.name: sensor.scale for sensor in sensors}
-    joints = []
+    joints, others = [], []
     for k, joint in enumerate(config.joints):
         made = []
         for letter, kind in (('q', Encoder), ('v', Gyroscope), ('a', Accelerometer)):
@@ -285,4 +303,8 @@ def replay_config(config: DeviceConfig, sensors) -> DeviceConfig:
             made.append(SensorConfig(f'{letter}{k}', kind(scale=step, noise=max(1e-3 * step, 1e-15)), (f'{letter}{k}',)))
         actuator = None if joint.actuator is None else ActuatorConfig(joint.name[:16], 1.0, joint.actuator.effort_max)
         joints.append(JointConfig(joint.name, tuple(made), max(joint.jerk, 1.0), joint.coast, actuator))
-    return DeviceConfig('replay', tuple(joints), config.path)
+    for k, joint in enumerate(config.auxiliary):
+        step = scale[f'x{k}']
+        made = SensorConfig(f'x{k}', Encoder(scale=step, noise=max(1e-3 * step, 1e-15)), (f'x{k}',))
+        others.append(JointConfig(joint.name, (made,), max(joint.jerk, 1.0), joint.coast))
+    return DeviceConfig('replay', tuple(joints), config.path, auxiliary=tuple(others))

@@ -25,6 +25,9 @@ class Motion(NamedTuple):
     believed: bool
 
 
+UNKNOWN = Motion(math.nan, math.nan, math.nan, 0.0, False)
+
+
 class Joint:
     """One joint: its sensors, judged and fused."""
 
@@ -153,7 +156,8 @@ class Pipeline:
         if device.app != config.app:
             raise MbsError(f"the configuration '{config.path}' is for {config.app}, but the device is a {device.app}: choose "
                            'another config:=...')
-        self.joints = [Joint(joint, device) for joint in config.joints]
+        self.joints = [Joint(joint, device) for joint in (*config.joints, *config.auxiliary)]
+        self._driven = len(config.joints)
         self.period = 1.0 / device.main_rate_hz
         self._actuators, self._sent = len(device.actuators), [None] * RING
         self._t_us = None
@@ -165,7 +169,10 @@ class Pipeline:
         return [joint.name for joint in self.joints]
 
     def take(self, state) -> list | None:
-        """Return the Motions after a State, or None while a joint is not to be believed."""
+        """Return the Motions after a State, or None while a joint is not to be believed.
+
+        An auxiliary joint that is not to be believed keeps nobody waiting: its numbers are NaN, which says so.
+        """
         # The device samples at whole periods; what its stamps differ from that is no motion.
         steps = 1 if self._t_us is None else max(round((state.t_us - self._t_us) * 1e-6 / self.period), 1)
         if state.is_first or steps > LONGEST:
@@ -175,11 +182,12 @@ class Pipeline:
         elapsed = steps * self.period
         self._t_us, values = state.t_us, state.frame.values
         motions = [joint.take(values, elapsed) for joint in self.joints]
-        if not all(motion.believed for motion in motions):
+        motions[self._driven:] = [m if m.believed else UNKNOWN for m in motions[self._driven:]]
+        if not all(motion.believed for motion in motions[:self._driven]):
             self.unbelieved += 1
             return None
         self._sent[state.sequence % RING] = (state.sequence, state.t_us,
-                                             [(joint.device_position(values), m.q) for joint, m in zip(self.joints, motions)])
+                                             [(joint.device_position(values), m.q) for joint, m in zip(self.joints[:self._driven], motions)])
         return motions
 
     def laws(self, answered, setpoints):

@@ -40,7 +40,8 @@ def run(args):
         device = session.connect()
         recorder = calibration.Recorder(session)
         way = Auto(config, recorder, plant_of(session), say) if args.auto else Guided(recorder, say)
-        results = calibration.calibrate(config, recorder, way.reference, way.motion, say)
+        results = calibration.calibrate(config, recorder, way.reference, way.motion, say,
+                                        (lambda joint: joint.name in config.truth) if args.auto else (lambda joint: True))
     finally:
         session.close()
     heading = (f'Calibration of {device.app}, uid {device.uid.hex()}, {time.strftime("%Y-%m-%d %H:%M:%S")}, by `haptic calibrate`'

@@ -1,7 +1,8 @@
 """A recorded run as a device: the joint_states of a bag come again as state frames, at their recorded times.
 
 Set-points are accepted and echoed but move nothing: the motion is the recorded one. Position, velocity and acceleration of
-each joint are sensor channels q0, v0, a0, ..., scaled so that 32 bits keep nine digits.
+each joint are sensor channels q0, v0, a0, ..., of auxiliary joints only the position (x0, ...), scaled so that 32 bits keep nine
+digits.
 """
 
 import select
@@ -73,10 +74,10 @@ class Recording:
 class ReplayLink(Link):
     """The link to a recording; with repeat it begins again at its end, otherwise reading then raises LinkEnded."""
 
-    def __init__(self, path, joints=None, repeat=False, clock=time.monotonic):
+    def __init__(self, path, joints=None, repeat=False, clock=time.monotonic, auxiliary=()):
         super().__init__(f'recording {path}')
         self._path, self._joints, self.repeat = path, joints, repeat
-        self._clock = clock
+        self._clock, self._auxiliary = clock, list(auxiliary)
         self.recording = self._device = None
         self._reader = DatagramReader(self)
         self._waiting, self._next, self._began, self._shift, self._loops = [], 0, 0.0, 0.0, 0
@@ -90,8 +91,10 @@ class ReplayLink(Link):
         """Read the recording and begin."""
         if self.recording is None:
             self.recording = Recording(self._path, joints=self._joints)
-            if len(self.recording.joints) > 2:
-                raise MbsError(f'a replay has room for 2 joints, not {len(self.recording.joints)}: name them in the config')
+            channels = 3 * len(self.recording.joints) + len(self._auxiliary)
+            if channels > 6:
+                raise MbsError(f'a replay has 6 channels, 3 for a joint and 1 for an auxiliary one, not {channels}: name fewer in the config')
+            self._others = Recording(self._path, joints=self._auxiliary).q
         r = self.recording
         columns, sensors = [], []
         for k in range(len(r.joints)):
@@ -99,6 +102,11 @@ class ReplayLink(Link):
                 scale = float(np.float32(max(float(np.abs(values[:, k]).max()), 1e-6) / FULL * 1.0001))
                 sensors.append((f'{letter}{k}', kind, 'SI', scale, 0))
                 columns.append(np.rint(values[:, k] / scale).astype(int))
+        for k in range(len(self._auxiliary)):
+            values = np.nan_to_num(self._others[:, k])
+            scale = float(np.float32(max(float(np.abs(values).max()), 1e-6) / FULL * 1.0001))
+            sensors.append((f'x{k}', 'ENCODER', 'SI', scale, 0))
+            columns.append(np.rint(values / scale).astype(int))
         self._counts = np.column_stack(columns).tolist()
         rate = round(1.0 / float(np.median(np.diff(r.t)))) if len(r.t) > 1 else 1000
         self._device = EmulatedDevice('replay', sensors, [(joint[:16], 'NONE', 'SI', 0.0) for joint in r.joints],

@@ -8,12 +8,13 @@ from dataclasses import MISSING, fields
 from mbs_core import mechanisms
 from mbs_core.errors import MbsError, suggest
 from mbs_core.haptics.passivity import check_stiffness
-from mbs_haptics.realtime.settings import ADMITTANCE, IMPEDANCE, Channel, Limits, Settings
+from mbs_haptics.realtime.settings import ADMITTANCE, IMPEDANCE, Channel, Input, Limits, Settings
 
 TIMING = ('stale_after', 'decay', 'fault_after', 'ramp', 'parameter_ramp', 'clock_step', 'spin', 'acceleration_filter', 'most_missed',
           'frozen_samples')
-CHANNEL = ('ratio', 'plausible_speed', 'frozen_speed', 'force_output', 'force_input', 'stiffness', 'damping', 'stiffness_output', 'damping_output',
-           'stiffness_max', 'damping_max')
+CHANNEL = ('ratio', 'plausible_speed', 'frozen_speed', 'force_output', 'force_input', 'stiffness', 'damping', 'stiffness_output',
+           'damping_output', 'stiffness_max', 'damping_max')
+WIDEST = 1e6            # range of a commanded input that declares none
 STEP = 1e-5             # of the driven coordinate, for the stiffness by differences
 # Simulated devices share a machine that stalls now and then, and hurt nobody: more patience, unless the parameters say otherwise.
 RELAXED = {'stale_after': 0.03, 'decay': 0.05, 'fault_after': 0.2, 'most_missed': 200}
@@ -52,7 +53,30 @@ def settings_of(get, mechanism) -> Settings:
     relaxed = RELAXED if get('device', 'real') in ('virtual', 'replay') else {}
     timing = {name: get(f'timing.{name}', relaxed.get(name, _default(Settings, name))) for name in TIMING}
     return Settings(channels, rate_hz=get('rate_hz', 1000.0), wake=get('wake', 'timer'), method=get('method', 'rk4'),
-                    substeps=get('substeps', 1), outputs=bool(outputs_of(get, mechanism)), **timing)
+                    substeps=get('substeps', 1), outputs=bool(outputs_of(get, mechanism)), inputs=inputs_of(get, mechanism, channels), **timing)
+
+
+def inputs_of(get, mechanism, channels) -> tuple:
+    """Return the inputs of the mechanism that no channel's force enters: measured at a joint, or commanded.
+
+    `inputs.<name>.joint` names the joint of a measured one, `inputs.<name>` is the value of a commanded one.
+    """
+    forces = [c.force_input for c in channels if c.mode == ADMITTANCE]
+    found = []
+    for name, own in mechanism.inputs.items():
+        if name in forces:
+            continue
+        given = {key: get(f'inputs.{name}.{key}', _default(Input, key)) for key in ('joint', 'gain', 'offset', 'safe', 'slew')}
+        measured = bool(given['joint'])
+        given.update({key: get(f'inputs.{name}.{key}', _default(Input, key) if measured else limit)
+                      for key, limit in (('low', -WIDEST), ('high', WIDEST))})
+        found.append(Input(name, value=0.0 if measured else get(f'inputs.{name}.start', float(own.default)), **given))
+    return tuple(found)
+
+
+def auxiliary_of(get) -> list:
+    """Return the joints of the samples that are only measured, for inputs of the model."""
+    return [name for name in get('auxiliary', ['']) if name]
 
 
 def outputs_of(get, mechanism) -> list:

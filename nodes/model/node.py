@@ -20,11 +20,12 @@ from visualization_msgs.msg import MarkerArray
 
 from mbs_core.errors import MbsError, suggest
 from mbs_core.runtime import compile_model
+from mbs_haptics.bridge.topics import sample_names
 from mbs_haptics.model import load, report
-from mbs_haptics.model.parameters import PREFIX, Gate, as_double, descriptor, kind
+from mbs_haptics.model.parameters import INPUT, PREFIX, Gate, as_double, descriptor, kind
 from mbs_haptics.realtime.ros import make_loop
 
-OWN = ('model.', 'limits.', 'timing.', 'channels.', 'passivity.')     # a name that begins so and isn't known is a mistake
+OWN = ('model.', 'inputs.', 'limits.', 'timing.', 'channels.', 'passivity.')     # a name that begins so and isn't known is a mistake
 HOUSEKEEPING = 0.1          # s between looks at faults and at the wish to start
 
 
@@ -108,14 +109,14 @@ class Rosbotran(LifecycleNode):
         mechanism = load.mechanism_of(self.setting)
         settings = load.settings_of(self.setting, mechanism)
         self.model = compile_model(mechanism)
-        self.gate = Gate(self.model.parameters)
+        self.gate = Gate(self.model.parameters, settings.commanded)
         start = {name: self._declare(p) for name, p in self.model.parameters.items()}
         self._damping, self._latency = self.setting('passivity.damping', 0.0), self.setting('passivity.latency', 0.002)
         self._frame = self.setting('frame', 'base_link')
         self._refuse_unknown()
         self._scratch = self.model.state()
         self.loop = self._make_loop(settings)
-        self.loop.set_parameters(start)
+        self.loop.set_parameters(start, {i.name: self._declare_input(i) for i in settings.commanded})
         self.add_on_set_parameters_callback(self._apply)
         self.loop.start()
         for notice in self.loop.notices:
@@ -123,20 +124,25 @@ class Rosbotran(LifecycleNode):
         self.get_logger().info(f"'{mechanism.name}' at {settings.rate_hz:g} Hz, {'native' if self.loop.native else 'rclpy'} loop, "
                                f"{self.setting('mode', '')}: {', '.join(c.joint for c in settings.channels)}")
 
-    def _declare(self, p):
-        name = PREFIX + p.name
+    def _declare(self, p, prefix=PREFIX, start=None):
+        name = prefix + p.name
         given = self._parameter_overrides.get(name)
         if given is not None:
             self._parameter_overrides[name] = as_double(given)
         try:
-            return self.declare_parameter(name, float(p.default), descriptor(p)).value
+            return self.declare_parameter(name, float(p.default if start is None else start), descriptor(p)).value
         except (InvalidParameterTypeException, InvalidParameterValueException):
             value = given.value
             raise MbsError(f"'{name}' must be a number from {p.low:g} to {p.high:g} {p.unit}, not {value!r}") from None
 
+    def _declare_input(self, i):
+        own = self.model.inputs[i.name]
+        given = self.gate.inputs[i.name] = self.gate.inputs[i.name]._replace(unit=own.unit, doc=own.doc)
+        return self._declare(given, INPUT, i.value)
+
     def _make_loop(self, settings):
         joints = [c.joint for c in settings.channels]
-        names = [name for name in self.setting('sample_joints', ['']) if name] or [*joints, *(f'{j}/acceleration' for j in joints)]
+        names = [name for name in self.setting('sample_joints', ['']) if name] or sample_names(joints, load.auxiliary_of(self.setting))
         every = max(1, round(settings.rate_hz / self._positive('state_rate_hz', 100.0)))
         topics, outlets = ['model_state'], [report.model_state_outlet(self.model, every)]
         names_out = load.outputs_of(self.setting, self.model.mechanism)
@@ -180,6 +186,8 @@ class Rosbotran(LifecycleNode):
         self.remove_on_set_parameters_callback(self._apply)
         for name in self.model.parameters:
             self.undeclare_parameter(PREFIX + name)
+        for name in self.gate.inputs:
+            self.undeclare_parameter(INPUT + name)
         self.gate = Gate({})
 
     @property
@@ -202,18 +210,18 @@ class Rosbotran(LifecycleNode):
 
     def _apply(self, parameters):
         """Hand a checked batch to the loop; the last one to be asked, so that ROS and the loop never differ."""
-        batch = self.gate.batch(parameters)
+        batch, commands = self.gate.batch(parameters), self.gate.commands(parameters)
         try:
-            if batch and self.loop is not None:
+            if (batch or commands) and self.loop is not None:
                 self._check_pose(batch)
-                self.loop.set_parameters(batch)
+                self.loop.set_parameters(batch, commands)
         except MbsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
     def _check_pose(self, batch):
         """Refuse parameters with which the loops of the mechanism could not be closed where it is now."""
-        if not self.model.mechanism.loops:
+        if not batch or not self.model.mechanism.loops:
             return
         state = self._scratch
         state.q[:], state.v[:] = self.loop.block.state.q, 0.0

@@ -4,13 +4,14 @@ The mechanism's own declaration gives unit, range and description; ROS sees them
 """
 
 import math
+from typing import NamedTuple
 
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.parameter import Parameter
 
 from mbs_core.errors import MbsError, suggest
 
-PREFIX = 'model.'
+PREFIX, INPUT = 'model.', 'inputs.'
 KINDS = {Parameter.Type.STRING: 'text', Parameter.Type.BOOL: 'true or false', Parameter.Type.INTEGER: 'a whole number',
          Parameter.Type.DOUBLE: 'a number', Parameter.Type.NOT_SET: 'nothing'}
 
@@ -36,11 +37,29 @@ def as_double(parameter) -> Parameter:
     return parameter
 
 
-class Gate:
-    """Decides about batches; `declared` are the model's parameters by name."""
+class Commanded(NamedTuple):
+    """A commanded input as the gate sees it; `structural` because parameters have it."""
 
-    def __init__(self, declared):
+    name: str
+    unit: str
+    low: float
+    high: float
+    structural: bool = False
+    doc: str = ''
+
+
+class Gate:
+    """Decides about batches; `declared` are the model's parameters by name, `inputs` its commanded inputs."""
+
+    def __init__(self, declared, inputs=()):
         self.declared = declared
+        self.inputs = {i.name: Commanded(i.name, '', i.low, i.high) for i in inputs}
+
+    def own(self, name):
+        """Return what is declared of a ROS parameter that reaches the model, or None."""
+        if name.startswith(PREFIX):
+            return self.declared.get(name[len(PREFIX):])
+        return self.inputs.get(name[len(INPUT):]) if name.startswith(INPUT) else None
 
     def check(self, parameters, node, active) -> list:
         """Return the batch ready to be set (numbers as doubles), or raise MbsError with the first reason against it."""
@@ -55,10 +74,12 @@ class Gate:
     def _known(self, node, name):
         if name.startswith(PREFIX):
             return [PREFIX + own for own in self.declared]
+        if name.startswith(INPUT):
+            return [INPUT + own for own in self.inputs]
         return list(node._parameters)
 
     def _one(self, p, node, active):
-        own = self.declared.get(p.name.removeprefix(PREFIX)) if p.name.startswith(PREFIX) else None
+        own = self.own(p.name)
         if own is None:
             if node.describe_parameter(p.name).read_only:
                 raise MbsError(f"'{p.name}' is read-only while the node runs: set it in the configuration file or as a launch argument")
@@ -77,3 +98,7 @@ class Gate:
     def batch(self, parameters) -> dict:
         """Return {name: value} of the model parameters among some ROS parameters."""
         return {p.name[len(PREFIX):]: p.value for p in parameters if p.name.startswith(PREFIX) and p.name[len(PREFIX):] in self.declared}
+
+    def commands(self, parameters) -> dict:
+        """Return {name: value} of the commanded inputs among some ROS parameters."""
+        return {p.name[len(INPUT):]: p.value for p in parameters if p.name.startswith(INPUT) and p.name[len(INPUT):] in self.inputs}

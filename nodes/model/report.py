@@ -96,6 +96,7 @@ def figures(loop) -> dict:
         out[f'joint.{channel.joint}'] = {name: float(loop.block.view(array)[i]) for name, array in (
             ('position', 'q'), ('velocity', 'v'), ('effort', 'set_f'), ('stiffness', 'set_k'), ('damping', 'set_b'),
             ('energy', 'energy'), ('heat', 'heat'))}
+    out.update((f'input.{name}', value) for name, value in loop.inputs().items())
     out['notices'] = list(loop.notices)
     return finite(out)
 

@@ -6,6 +6,6 @@ bookkeeping, all written once in the kernel subset of Python on one block of dou
 `fallback` runs the same rules as plain Python on rclpy; `messages` and `ros` know the bytes and the handles.
 """
 
-from mbs_haptics.realtime.settings import Channel, Limits, Settings
+from mbs_haptics.realtime.settings import Channel, Input, Limits, Settings
 
-__all__ = ['Channel', 'Limits', 'Settings']
+__all__ = ['Channel', 'Input', 'Limits', 'Settings']

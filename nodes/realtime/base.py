@@ -15,7 +15,7 @@ from mbs_haptics.realtime.settings import SAMPLE
 
 COUNTERS = ('ticks', 'skipped', 'watch_ticks', 'stale', 'received', 'lost', 'repeated', 'overtaken', 'refused_layout', 'refused_nan',
             'refused_jump', 'refused_frozen', 'take_errors', 'clock_steps', 'publish_errors', 'faults_seen', 'cut_finite',
-            'cut_passivity', 'cut_velocity', 'cut_thermal', 'cut_slew', 'cut_clamp')
+            'cut_passivity', 'cut_velocity', 'cut_thermal', 'cut_slew', 'cut_clamp', 'refused_input', 'stale_input')
 KEPT = ('posted', 'taken', 'way', 'estopped')
 PATIENCE = 0.5            # seconds to wait for a tick to take a request; a running loop needs two periods
 
@@ -39,6 +39,7 @@ class Loop:
         self.notices = []
         self._thread, self._requests = None, threading.RLock()
         self._scratch = model.state() if model else None
+        self._commanded = {i.name: i.value for i in settings.commanded}
 
     # -- running ---------------------------------------------------------------------------------
     @property
@@ -67,6 +68,7 @@ class Loop:
                 self.block[name] = 0.0
         for name in ('histogram', 'largest', 'trace', 'force', 'raw', 'a', 'same', 'energy'):
             self.block.view(name)[:] = 0.0
+        self.block.forget_inputs()
 
     def stop(self, timeout=2.0):
         """Stop the loop; its last messages are zero set-points."""
@@ -129,9 +131,9 @@ class Loop:
         """Bring the model to the measured pose; the loop leaves it alone while inactive."""
         state, block = self.block.state, self.block
         self._wait(lambda: block['posted'] == block['taken'] and block['way'] >= 1.0, 'take the last parameters')
-        parameters = state._par.copy()
+        parameters, inputs = state._par.copy(), state.inp.copy()
         self.model.unit.library.call('start', block.x)          # law states and rates anew, with the parameters of now
-        state._par[:] = parameters
+        state._par[:], state.inp[:] = parameters, inputs
         self.model.unit.library.call('pre', block.x)
         for i, c in enumerate(self.settings.channels):
             coordinate = self.model.mechanism.coordinate_of(c.coordinate or c.joint)
@@ -182,17 +184,39 @@ class Loop:
         finally:
             self._scratch._par[:] = before
 
-    def set_parameters(self, batch: dict):
-        """Check a batch as a whole and hand it to the loop, which moves there from its next tick on."""
-        self.check_parameters(batch)
+    def check_inputs(self, inputs: dict):
+        """Refuse inputs that can't be commanded or lie outside their range; changes nothing."""
+        known = {i.name: i for i in self.settings.commanded}
+        for name, value in inputs.items():
+            if name not in known:
+                measured = [i.name for i in self.settings.measured]
+                raise MbsError(f"the input '{name}' is measured: it can't be set" if name in measured else
+                               f"there is no input '{name}' to set{suggest(name, known)}")
+            if not known[name].low <= value <= known[name].high:
+                raise MbsError(f"the input '{name}' = {value:g} is outside its range [{known[name].low:g}, {known[name].high:g}]")
+
+    def set_parameters(self, batch: dict, inputs: dict | None = None):
+        """Check a batch (and commanded inputs) as a whole and hand it to the loop, which moves there from its next tick on."""
+        inputs = inputs or {}
+        if batch or not inputs:
+            self.check_parameters(batch)
+        self.check_inputs(inputs)
         with self._requests:
             if self.running:
                 self._wait(lambda: self.block['posted'] == self.block['taken'], 'take the last parameters')
             self._scratch.set(batch)
             number = int(self.block['posted']) + 1
-            n = len(self.model.parameters)
-            self.block.view('new')[number % 2 * n:number % 2 * n + n] = self._scratch._par
+            self._commanded.update(inputs)
+            values = [*self._scratch._par, *self._commanded.values()]
+            n = len(values)
+            self.block.view('new')[number % 2 * n:number % 2 * n + n] = values
             self.block['posted'] = float(number)      # last: from here on the loop may read
+
+    def inputs(self) -> dict:
+        """Return {name: value} of the inputs as the model has them now."""
+        if not self.model:
+            return {}
+        return {i.name: float(self.block.state.inp[self.model.inputs[i.name].index]) for i in self.settings.inputs}
 
     def parameter(self, name) -> float:
         """Return what a parameter was last set to, in its declared unit."""

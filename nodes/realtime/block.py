@@ -21,10 +21,11 @@ SCALARS = ('stop', 'state', 'fault_code', 'fault_tick', 'faults_seen', 'request'
            'have_offset', 'offset_time', 'sequence', 'accepted', 'born', 'age', 'fresh', 'stale', 'received', 'lost', 'repeated',
            'overtaken', 'refused_layout', 'refused_nan', 'refused_jump', 'refused_frozen', 'take_errors', 'clock_steps', 'primed',
            'status', 'open', 'failed', 'publish_errors', 'posted', 'taken', 'way', 'change_tick', 'cut_finite', 'cut_passivity',
-           'cut_velocity', 'cut_thermal', 'cut_slew', 'cut_clamp')
+           'cut_velocity', 'cut_thermal', 'cut_slew', 'cut_clamp', 'refused_input', 'stale_input')
 PER_CHANNEL = ('q', 'v', 'a', 'f', 'same', 'raw', 'force', 'energy', 'energy_q', 'heat', 'set_q', 'set_v', 'set_f', 'set_k', 'set_b',
                'plausible', 'frozen_speed', 'energy_kept', 'energy_allowed', 'damping_most', 'speed_soft', 'speed_hard',
                'thermal_weight', 'thermal_start', 'continuous', 'force_most', 'slew_most', 'stiffness_most', 'damping_sent')
+PER_INPUT = ('input_target', 'input_value', 'input_born', 'input_low', 'input_high', 'input_safe', 'input_step')
 TRACE_COLUMNS = ('t', 'lateness', 'execution', 'sample', 'state', 'gain', 'force', 'age')
 
 
@@ -45,9 +46,9 @@ class Block:
         n = len(settings.channels)
         self.layout = layout = Layout()
         layout.add('model', -(-model.unit.total // 8) * 8 if model else 0)
-        for name, size in [(s, 1) for s in SCALARS] + [(s, n) for s in PER_CHANNEL]:
+        for name, size in [(s, 1) for s in SCALARS] + [(s, n) for s in PER_CHANNEL] + [(s, len(settings.measured)) for s in PER_INPUT]:
             layout.add(name, size)
-        npar = len(model.parameters) if model else 0
+        npar = (len(model.parameters) if model else 0) + len(settings.commanded)
         for name, size in (('largest', len(HISTOGRAMS)), ('histogram', len(HISTOGRAMS) * BINS), ('new', 2 * npar), ('par_from', npar),
                            ('par_to', npar), ('sent', 8), ('trace', len(TRACE_COLUMNS) * settings.trace),
                            ('info', primitives.INFO), ('words', len(primitives.WORDS) + 8 * primitives.SLOT)):
@@ -81,6 +82,20 @@ class Block:
                     ('thermal_start', m.thermal_start), ('continuous', m.continuous), ('force_most', m.force), ('slew_most', m.slew),
                     ('stiffness_most', c.stiffness_max), ('damping_sent', c.damping_max)):
                 self.view(name)[i] = value
+        for i, given in enumerate(s.measured):
+            slew = given.slew or (given.high - given.low) / s.parameter_ramp
+            for name, value in (('low', given.low), ('high', given.high), ('safe', given.safe), ('step', slew * s.step)):
+                self.view(f'input_{name}')[i] = value
+        self.forget_inputs()
+        for given in s.commanded:
+            if self.model and given.name in self.model.inputs:
+                self.state.inp[self.model.inputs[given.name].index] = given.value
+
+    def forget_inputs(self):
+        """Let measured inputs be safe until a sample comes."""
+        for name in ('target', 'value'):
+            self.view(f'input_{name}')[:] = self.view('input_safe')
+        self.view('input_born')[:] = -1e18
 
     # -- access ----------------------------------------------------------------------------------
     def view(self, name) -> np.ndarray:
@@ -143,7 +158,7 @@ class Block:
         if s.method not in METHODS:
             raise MbsError(f"the integrator '{s.method}' is unknown{suggest(s.method, METHODS)}")
         c['METHOD'] = METHODS[s.method]
-        c.update(self._sample_constants(), **self._model_constants(), **self._outlet_constants(outlets))
+        c.update(self._sample_constants(), **self._model_constants(), **self._input_constants(), **self._outlet_constants(outlets))
         return c
 
     def _sample_constants(self):
@@ -155,6 +170,25 @@ class Block:
                     raise MbsError(f"the samples have no joint '{ch.joint}'{suggest(ch.joint, names)}")
             out[key] = tuple(self.sample.places[f'{array}[{names.index(ch.joint)}]'] for ch in self.settings.channels)
         return out
+
+    def _input_constants(self):
+        """Return where measured inputs are read and where measured and commanded ones enter the model."""
+        s, names = self.settings, list(self.sample._message.name)
+        forces = [ch.force_input for ch in s.channels if ch.mode == ADMITTANCE]
+        for given in s.inputs:
+            if self.model is None or given.name not in self.model.inputs:
+                raise MbsError(f"there is no input '{given.name}' in the model{suggest(given.name, self.model.inputs if self.model else ())}")
+            if given.name in forces:
+                raise MbsError(f"the input '{given.name}' is the measured force of a channel already: leave it out of 'inputs'")
+            if given.joint and given.joint not in names:
+                raise MbsError(f"input '{given.name}': the samples have no joint '{given.joint}'{suggest(given.joint, names)}")
+
+        def at(given):
+            return tuple(self.place('model.in', self.model.inputs[i.name].index) for i in given) or (0,)
+        return {'MEASURED': len(s.measured), 'INPUT_AT': at(s.measured), 'COMMANDED': len(s.commanded), 'COMMAND_AT': at(s.commanded),
+                'INPUT_SAMPLE': tuple(self.sample.places[f'position[{names.index(i.joint)}]'] for i in s.measured) or (0,),
+                'INPUT_GAIN': tuple(float(i.gain) for i in s.measured) or (0.0,),
+                'INPUT_OFFSET': tuple(float(i.offset) for i in s.measured) or (0.0,)}
 
     def _model_constants(self):
         """Return where each channel meets the model; -1 where it doesn't."""

@@ -62,6 +62,17 @@ def plausible(x, steps: int) -> int:
     return 1
 
 
+def measure_inputs(x, born: int) -> None:
+    """Keep the measured inputs of a new message, each by itself: what is not finite is left out and ages."""
+    for k in range(MEASURED):
+        u = INPUT_GAIN[k] * get_float(x, 0, INPUT_SAMPLE[k]) + INPUT_OFFSET[k]
+        if isfinite(u):
+            x[INPUT_TARGET + k] = max(x[INPUT_LOW + k], min(u, x[INPUT_HIGH + k]))
+            x[INPUT_BORN + k] = float(born)
+        else:
+            x[REFUSED_INPUT] += 1.0
+
+
 def accept(x, t: int) -> None:
     """Count the message in the sample slot, and keep its numbers if they are new and plausible.
 
@@ -84,6 +95,8 @@ def accept(x, t: int) -> None:
     rest_ns = get_int(x, 0, SAMPLE_STAMP + 4)
     came = t - waited(x)
     late = delay(x, came, seconds * 1000000000 + rest_ns)
+    if MEASURED:
+        measure_inputs(x, came - late)
     steps = 1
     if x[HAVE] != 0.0:
         steps = min(sequence - int(x[ACCEPTED]), FROZEN_SAMPLES)
@@ -122,4 +135,4 @@ def receive(x, t: int) -> int:
     return count
 
 
-RECEIVE = (digits, delay, plausible, accept, receive)
+RECEIVE = (digits, delay, plausible, measure_inputs, accept, receive)

@@ -81,6 +81,38 @@ class Channel:
 
 
 @dataclass(frozen=True)
+class Input:
+    """One input of the model that is no channel's force: measured at a joint of the samples, or commanded.
+
+    Measured: gain * position + offset, clamped to low..high, moving no faster than `slew` (units per second; 0: the whole
+    range within a parameter ramp). A sample that is not finite is left out; after `stale_after` without a good one the
+    input goes to `safe`. Commanded (no joint): starts at `value` and moves over a parameter ramp to what is set.
+    """
+
+    name: str
+    joint: str = ''
+    gain: float = 1.0
+    offset: float = 0.0
+    low: float = 0.0
+    high: float = 1.0
+    safe: float = 0.0
+    slew: float = 0.0
+    value: float = 0.0
+
+    def __post_init__(self):
+        for name in ('gain', 'offset', 'low', 'high', 'safe', 'slew', 'value'):
+            if not math.isfinite(getattr(self, name)):
+                raise MbsError(f"input '{self.name}': {name} must be finite, not {getattr(self, name)}")
+        if not self.low < self.high:
+            raise MbsError(f"input '{self.name}': low ({self.low:g}) must be below high ({self.high:g})")
+        if self.slew < 0 or self.gain == 0:
+            raise MbsError(f"input '{self.name}': slew must not be below 0 and gain not 0, not {self.slew:g} and {self.gain:g}")
+        start = 'safe' if self.joint else 'value'
+        if not self.low <= getattr(self, start) <= self.high:
+            raise MbsError(f"input '{self.name}': {start} ({getattr(self, start):g}) must be within {self.low:g} to {self.high:g}")
+
+
+@dataclass(frozen=True)
 class Settings:
     """The whole loop. The defaults are those of the safety promise; shared machines need more patience."""
 
@@ -101,6 +133,7 @@ class Settings:
     substeps: int = 1
     outputs: bool = False               # evaluate the model's outputs in every tick
     trace: int = 0                      # ticks kept one by one, for analysis and tests
+    inputs: tuple = ()                  # inputs of the model that are measured or commanded
 
     def __post_init__(self):
         if not self.channels:
@@ -108,6 +141,9 @@ class Settings:
         joints = [c.joint for c in self.channels]
         if len(set(joints)) != len(joints):
             raise MbsError(f"a joint may appear in one channel only, not as in {', '.join(joints)}")
+        names = [i.name for i in self.inputs]
+        if len(set(names)) != len(names):
+            raise MbsError(f"an input may be given once only, not as in {', '.join(names)}")
         for name in ('rate_hz', 'stale_after', 'decay', 'fault_after', 'ramp', 'parameter_ramp', 'clock_step'):
             _positive(name, getattr(self, name))
         for name, least in (('most_missed', 1), ('frozen_samples', 1), ('substeps', 1), ('trace', 0)):
@@ -125,6 +161,16 @@ class Settings:
         if self.fault_after < self.stale_after + self.decay:
             raise MbsError(f'fault_after ({self.fault_after:g} s) must not be before the force has decayed '
                            f'({self.stale_after:g} + {self.decay:g} s)')
+
+    @property
+    def measured(self) -> tuple:
+        """The inputs that are measured."""
+        return tuple(i for i in self.inputs if i.joint)
+
+    @property
+    def commanded(self) -> tuple:
+        """The inputs that are set live."""
+        return tuple(i for i in self.inputs if not i.joint)
 
     @property
     def step(self) -> float:

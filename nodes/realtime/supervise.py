@@ -88,12 +88,15 @@ def supervise(x, t: int) -> None:
 
 
 def change(x) -> None:
-    """Take posted model parameters between two ticks and move towards them, so that the force never steps."""
+    """Take posted model parameters and commanded inputs between two ticks and move towards them: the force never steps."""
     if x[POSTED] != x[TAKEN]:
-        slot = NEW + (int(x[POSTED]) % 2) * NPAR
+        slot = NEW + (int(x[POSTED]) % 2) * (NPAR + COMMANDED)
         for k in range(NPAR):
             x[PAR_FROM + k] = x[PAR + k]
             x[PAR_TO + k] = x[slot + k]
+        for k in range(COMMANDED):
+            x[PAR_FROM + NPAR + k] = x[COMMAND_AT[k]]
+            x[PAR_TO + NPAR + k] = x[slot + NPAR + k]
         x[WAY] = 0.0
         x[CHANGE_TICK] = x[TICKS]
         x[TAKEN] = x[POSTED]
@@ -105,7 +108,25 @@ def change(x) -> None:
         if x[WAY] >= 1.0:
             for k in range(NPAR):
                 x[PAR + k] = x[PAR_TO + k]
-        model_pre(x)
+        for k in range(COMMANDED):
+            at = PAR_FROM + NPAR + k
+            to = x[PAR_TO + NPAR + k]
+            x[COMMAND_AT[k]] = to if x[WAY] >= 1.0 else x[at] + s * (to - x[at])
+        if NPAR:
+            model_pre(x)
+
+
+def feed(x, t: int) -> None:
+    """Give the model its measured inputs, each no faster than its slew; one without a fresh sample goes to its safe value."""
+    for k in range(MEASURED):
+        to = x[INPUT_TARGET + k]
+        if float(t) - x[INPUT_BORN + k] > STALE_AFTER:
+            to = x[INPUT_SAFE + k]
+            x[STALE_INPUT] += 1.0
+        u = x[INPUT_VALUE + k]
+        u += max(-x[INPUT_STEP + k], min(to - u, x[INPUT_STEP + k]))
+        x[INPUT_VALUE + k] = u
+        x[INPUT_AT[k]] = u
 
 
 def account(x, missed: int) -> None:
@@ -119,4 +140,4 @@ def account(x, missed: int) -> None:
         x[IN_A_ROW] = 0.0
 
 
-SUPERVISE = (latch, forget, obey, supervise, change, account)
+SUPERVISE = (latch, forget, obey, supervise, change, feed, account)

@@ -113,8 +113,10 @@ def send(x) -> None:
 def work(x, t: int) -> None:
     """Everything between a measurement and the set-point that answers it."""
     supervise(x, t)
-    if NPAR:
+    if NPAR + COMMANDED > 0:
         change(x)
+    if MEASURED:
+        feed(x, t)
     state = int(x[STATE])
     if state == ACTIVE_STATE or state == STOPPING_STATE:
         if MODELLED:
