@@ -186,3 +186,27 @@ if importlib.util.find_spec('rclpy'):
             stack.process.wait(30)
             assert stack.end() == 2
             assert words in stack.output and 'Traceback' not in stack.output
+
+
+def test_inputs_of_the_model_are_live_parameters_and_change_the_force():
+    state = compile_model(build('slider_crank', driven=True)).state()
+    efforts = []
+    for force in (0.0, 20.0):
+        state.drive('crank', 0.8)
+        state.inp[0] = force
+        state.assemble()
+        state.forward()
+        efforts.append(float(state.eff[0]))
+    with Stack('crank', 0.8, mechanism='slider_crank', **{'inputs.slider.force.low': -50.0, 'inputs.slider.force.high': 50.0,
+                                                          'limits.crank.slew': 1e4}) as stack:
+        stack.wait_active()
+        before = stack.force()
+        assert stack.set({'inputs.slider.force': 20.0}) == [(True, '')]
+        assert stack.force() - before == pytest.approx(efforts[0] - efforts[1], rel=1e-6)
+        assert stack.statistics()['input.slider.force'] == 20.0
+        for value, words in ((51.0, 'outside its range'), (math.nan, 'finite'), ('much', 'must be a number')):
+            ok, why = stack.set({'inputs.slider.force': value})[0]
+            assert not ok and words in why
+        ok, why = stack.set({'inputs.slider.forse': 1.0})[0]
+        assert not ok and "did you mean 'inputs.slider.force'" in why
+        assert stack.end() == 0
