@@ -6,7 +6,8 @@ from mbs_core.description import Mechanism, effort, free
 from mbs_core.errors import MbsError
 from mbs_core.formalism import vectors as ve
 from mbs_core.symbolic import absolute, atan2, minimum, sqrt
-from mbs_core.vehicles import powertrain, steering, suspension
+from mbs_core.vehicles import powertrain, steering
+from mbs_core.vehicles import suspension as corner_parts
 from mbs_core.vehicles.bakker import Bakker
 from mbs_core.vehicles.contact import add_contact
 from mbs_core.vehicles.data import Car, Hardpoints
@@ -35,7 +36,7 @@ def car(driven=True, suspension='wishbone', tyre='pac2002', assist=False, speed=
     chassis = _chassis(m, numbers, speed / 3.6)
     rack = steering.add_rack(m, chassis)
     corners, contacts = _corners(m, chassis, rack, numbers, points, axles, suspension, _tyre(tyre), road, speed / 3.6)
-    arm = points.steering_arm if suspension == 'simple' else globals()['suspension'].steering_arm(points)
+    arm = points.steering_arm if suspension == 'simple' else corner_parts.steering_arm(points)
     wheel, stiffness, loss = steering.add_column(m, chassis, rack, arm, 0.0 if driven else rim, assist)
     own = m.velocity(chassis.at())
     heading = ve.column(m.rotation(chassis), 0)
@@ -65,7 +66,7 @@ def _tyre(name):
 
 
 def _chassis(m, numbers, speed):
-    return m.body('chassis', m.ground, free(), mass=numbers.sprung, com=(numbers.sprung_x(), 0.0, numbers.height),
+    return m.body('chassis', m.ground, free(), mass=numbers.sprung - steering.MASS, com=(numbers.sprung_x(), 0.0, numbers.height),
                   inertia=(numbers.roll_inertia, numbers.pitch_inertia, numbers.sprung_yaw_inertia()),
                   initial=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), rate=(speed, 0.0, 0.0, 0.0, 0.0, 0.0))
 
@@ -89,7 +90,7 @@ def _axle_settings(m, axle):
 
 def _corners(m, chassis, rack, numbers, points, axles, kind, tyre, road, speed):
     """Build the four corners with their tyres; return (corners, contacts)."""
-    make = suspension.wishbone if kind == 'wishbone' else suspension.slide
+    make = corner_parts.wishbone if kind == 'wishbone' else corner_parts.slide
     rate = m.parameter('tyre.rate', numbers.tyre_rate, 'N/m', (50000.0, 500000.0), 'Vertical stiffness of a tyre')
     corners, contacts = [], []
     for axle in axles:
@@ -98,12 +99,12 @@ def _corners(m, chassis, rack, numbers, points, axles, kind, tyre, road, speed):
         for side, word in ((1.0, 'left'), (-1.0, 'right')):
             name = f'{axle.name}.{word}'
             corner = make(m, chassis, name, axle, side, align, points, numbers, rack if axle.steered else None)
-            suspension.add_strut(m, chassis, name, axle, side, corner, ride, points, numbers)
+            corner_parts.add_strut(m, chassis, name, axle, side, corner, ride, points, numbers)
             corner.wheel.coordinate.initial_rate = speed / (numbers.radius - axle.load / numbers.tyre_rate / 3.0)
             contacts.append(add_contact(m, name, corner.wheel, corner.carrier, corner.centre, tyre, rate, numbers.tyre_damping,
                                         road, numbers.rolling))
             pair.append(corner)
-        suspension.add_anti_roll(m, axle, *pair, ride)
+        corner_parts.add_anti_roll(m, axle, *pair, ride)
         corners += pair
     return corners, contacts
 
@@ -137,7 +138,7 @@ def _wheel_outputs(m, chassis, name, corner, contact):
             ('fz', contact.fz, 'N', 'Load of the tyre'), ('mz', contact.mz, 'N m', 'Aligning moment of the tyre'),
             ('kappa', contact.kappa, '1', 'Longitudinal slip'), ('slope', contact.slope, '1', 'Tangent of the slip angle'),
             ('camber', contact.camber, 'rad', 'Inclination against the road, positive to the right'),
-            ('steer', suspension.steer_angle(m, chassis, corner), 'rad', 'Angle of the wheel in the car, positive to the left'),
-            ('travel', suspension.travel_of(corner), 'm', 'Wheel travel, positive upwards'),
+            ('steer', corner_parts.steer_angle(m, chassis, corner), 'rad', 'Angle of the wheel in the car, positive to the left'),
+            ('travel', corner_parts.travel_of(corner), 'm', 'Wheel travel, positive upwards'),
             ('x', contact.place[0], 'm', 'Contact on the ground'), ('y', contact.place[1], 'm', 'Contact on the ground, to the left')):
         m.output(f'{name}.{part}', value, unit, doc)

@@ -4,7 +4,8 @@ from mbs_core.description import friction, prismatic, revolute
 from mbs_core.symbolic import absolute, maximum
 
 STOP_ONSET = 0.05          # rad over which the end stop comes to its full rate
-RACK = 2.5                 # kg
+RACK, WHEEL = 2.5, 0.5     # kg
+MASS = RACK + WHEEL        # belongs to the sprung mass
 PINION = 0.002             # kg m2, pinion and lower column
 COLUMN = 0.004             # kg m2 of the modelled column; the rim belongs to the device
 
@@ -25,7 +26,7 @@ def add_column(m, chassis, rack, arm, rim=0.0, assist=False):
     loss = m.parameter('column.damping', 0.30, 'N m s/rad', (0.0, 3.0), 'Viscous damping of column and rack')
     travel = m.parameter('stop.angle', 8.2, 'rad', (1.0, 8.5), 'Steering wheel angle of the end stops')
     rate = m.parameter('stop.rate', 40.0, 'N m/rad', (0.0, 200.0), 'Stiffness of the end stops')
-    wheel = m.body('steering_wheel', chassis.at(0.3, 0.35, 0.9), revolute('-x'), mass=0.5, inertia=COLUMN + rim)
+    wheel = m.body('steering_wheel', chassis.at(0.3, 0.35, 0.9), revolute('-x'), mass=WHEEL, inertia=COLUMN + rim)
     over, under = maximum(wheel.q - travel, 0.0), maximum(-wheel.q - travel, 0.0)
     m.push_joint(wheel, rate * (under * under / (under + STOP_ONSET) - over * over / (over + STOP_ONSET)), 'stop')
     past = over + under
@@ -39,7 +40,7 @@ def add_column(m, chassis, rack, arm, rim=0.0, assist=False):
     bar_loss = m.parameter('bar.damping', 0.6, 'N m s/rad', (0.05, 5.0), 'Damping of the torsion bar')
     gain = m.parameter('assist.gain', 2.0, '1', (0.0, 20.0), 'Assist per torque of the driver beyond the dead zone')
     dead = m.parameter('assist.dead_zone', 0.5, 'N m', (0.0, 5.0), 'Torque of the driver that is not assisted')
-    pinion = m.body('pinion', chassis.at(0.9, 0.35, 0.32), revolute('-x'), mass=0.5, inertia=PINION)
+    pinion = m.body('pinion', chassis.at(0.9, 0.35, 0.32), revolute('-x'), inertia=PINION)
     twist = bar * (wheel.q - pinion.q)
     torque = twist + bar_loss * (wheel.qd - pinion.qd)
     beyond = maximum(absolute(twist) - dead, 0.0)

@@ -8,11 +8,11 @@ import math
 from dataclasses import dataclass
 
 from mbs_core.description import link, prismatic, revolute
+from mbs_core.description.joints import as_rotation
 from mbs_core.formalism import vectors as ve
-from mbs_core.symbolic import cos, maximum, sin, sqrt, tan
+from mbs_core.symbolic import atan2, cos, maximum, sin, tan
 
 STOP_RATE, STOP_ONSET = 2.0e5, 0.01    # N/m at the wheel, m over which a bump stop comes to its full rate
-HUB = {'front': (0.9, 0.9), 'rear': (0.9, 0.9)}
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,6 @@ class Corner:
     jounce: object                # coordinate that lifts the wheel
     lift: float                   # m of wheel travel per unit of it
     independent: tuple
-    steer: object = None
 
 
 def kingpin_x(align, height):
@@ -96,8 +95,8 @@ def wishbone(m, chassis, name, axle, side, align, points, car, rack=None) -> Cor
     inner = (tie_x + points.tie_run, side * points.tie_inner[0], points.tie_inner[1])
     place = (axle.x + inner[0], side * y + inner[1], z + inner[2])
     anchor = rack.at(*place) if rack is not None else chassis.at(*place)
-    m.close(upright.at(*own(tie)), anchor, length=math.dist(tie[1:], inner[1:]) if points.tie_run == 0 else
-            math.hypot(points.tie_run, *(p - q for p, q in zip(tie[1:], inner[1:]))), name=f'{name}.tie_rod')
+    rod = math.hypot(points.tie_run, points.tie[0] - points.tie_inner[0], points.tie[1] - points.tie_inner[1])
+    m.close(upright.at(*own(tie)), anchor, length=rod, name=f'{name}.tie_rod')
     camber_rate = low_y * up_z / ((points.upper[1] - points.lower[1]) * up_y - (points.upper[0] - points.lower[0]) * up_z)
     lift = low_y + camber_rate * -points.lower[0]
     return Corner(wheel, upright, centre, arm.coordinate, lift, (arm.coordinate, wheel.coordinate))
@@ -105,7 +104,6 @@ def wishbone(m, chassis, name, axle, side, align, points, car, rack=None) -> Cor
 
 def _attitude(yaw, lean):
     """Return the orientation of the upright in the design pose: about z, then about x."""
-    from mbs_core.description.joints import as_rotation
     return as_rotation([('z', yaw), ('x', lean)], 'upright')
 
 
@@ -183,7 +181,6 @@ def add_anti_roll(m, axle, left, right, ride):
 
 def steer_angle(m, chassis, corner):
     """Return the angle of the wheel in the chassis, positive to the left."""
-    from mbs_core.symbolic import atan2
     axis = ve.matvec(m.rotation(corner.carrier, chassis), ve.column(corner.centre.rotation, 1))
     return atan2(-axis[0], axis[1])
 
@@ -192,7 +189,3 @@ def travel_of(corner):
     """Return the wheel travel in m, positive upwards on the body, near the design pose."""
     return corner.lift * corner.jounce.q
 
-
-def norm(v):
-    """Return the length of a vector."""
-    return sqrt(ve.dot(v, v))
