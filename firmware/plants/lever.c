@@ -45,6 +45,13 @@ static void lever_init(void *state, uint64_t seed) {
                                      .speed = 0.010,
                                      .dip = 0.0095,
                                      .hold_s = 0.2,
+                                     .count = 2.0,
+                                     .move_s = 0.1,
+                                     .low = 0.004,
+                                     .rest_s = 0.05,
+                                     .rise_s = 0.03,
+                                     .period_s = 0.5,
+                                     .rate_hz = 1.0,
                                      .one_sided = 1.0};
   lever->mass = 0.218;
   lever->viscous = 0.4;

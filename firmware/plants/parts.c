@@ -75,21 +75,66 @@ static void double_keystroke(const struct hand *hand, double t, double *x, doubl
   }
 }
 
+/* hand->count strokes, each down from hand->low (the first from the top) and back there, the last one to the top. */
+static void strokes(const struct hand *hand, double t, double *x, double *v) {
+  const double whole_s = 2.0 * hand->move_s + hand->hold_s + hand->rest_s;
+  const double n = floor(t / whole_s);
+  const double at = t - n * whole_s;
+  const double up = at - hand->move_s - hand->hold_s;
+  *x = n < 0.0 || n >= hand->count ? 0.0 : hand->dip;
+  *v = 0.0;
+  if (n < 0.0 || n >= hand->count) {
+    return;
+  }
+  if (at < hand->move_s) {
+    soft_move(at, hand->move_s, n > 0.0 ? hand->low : 0.0, hand->dip, x, v);
+  } else if (up > 0.0) {
+    const double end = n + 1.0 < hand->count ? hand->low : 0.0;
+    if (up < hand->move_s) {
+      soft_move(up, hand->move_s, hand->dip, end, x, v);
+    } else {
+      *x = end;
+    }
+  }
+}
+
+/* What a pianist's finger does to a key: the force grows over rise_s, stays for hold_s, and lets go as it came. */
+static double blows(const struct hand *hand, double t) {
+  const double n = floor(t / hand->period_s);
+  const double at = t - n * hand->period_s;
+  const double grown = fmin(at / hand->rise_s, 1.0) - fmin(fmax(at - hand->rise_s - hand->hold_s, 0.0) / hand->rise_s, 1.0);
+  return n < 0.0 || n >= hand->count ? 0.0 : hand->push * grown * grown * (3.0 - 2.0 * grown);
+}
+
+static void sine(const struct hand *hand, double t, double *x, double *v) {
+  const double w = 2.0 * 3.14159265358979 * hand->rate_hz;
+  const int on = t > 0.0 && t * hand->rate_hz < hand->count;
+  *x = on ? 0.5 * hand->dip * (1.0 - cos(w * t)) : 0.0;
+  *v = on ? 0.5 * hand->dip * w * sin(w * t) : 0.0;
+}
+
 double hand_step(struct hand *hand, double t_s, double x, double v) {
   const int mode = (int)hand->mode;
   const double t = t_s - hand->start_s;
-  const int stiff = mode == HAND_PROFILE;
+  const int stiff = mode == HAND_PROFILE || mode == HAND_STROKES || mode == HAND_SINE;
   double target = hand->target;
   double target_v = 0.0;
   if (mode == HAND_PROFILE) {
     profile(hand, t, &target, &target_v);
   } else if (mode == HAND_DOUBLE) {
     double_keystroke(hand, t, &target, &target_v);
+  } else if (mode == HAND_STROKES) {
+    strokes(hand, t, &target, &target_v);
+  } else if (mode == HAND_SINE) {
+    sine(hand, t, &target, &target_v);
   }
   hand->force = (stiff ? hand->drive_stiffness : hand->stiffness) * (target - x)
                 + (stiff ? hand->drive_damping : hand->damping) * (target_v - v);
   if (mode == HAND_FORCE) {
     hand->force = hand->push;
+  } else if (mode == HAND_BLOWS) {
+    hand->force = blows(hand, t);
+    hand->force -= hand->force > 0.0 ? hand->damping * v : 0.0; /* a finger pushes less the faster the key gives way */
   } else if (mode == HAND_RELEASED) {
     hand->force = 0.0;
   }

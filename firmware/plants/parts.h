@@ -32,7 +32,10 @@ enum hand_mode {
   HAND_IMPEDANCE = 1, /* spring and damper to hand.target */
   HAND_PROFILE = 2, /* stiff drive, hand.speed over hand.dip, hold, and back: the linear motor of the paper's Fig. 23 */
   HAND_DOUBLE = 3,  /* double keystroke: down, half way up, down again, up */
-  HAND_FORCE = 4    /* constant hand.push */
+  HAND_FORCE = 4,   /* constant hand.push */
+  HAND_STROKES = 5, /* stiff drive: hand.count strokes of hand.move_s down to hand.dip, held, and back up to hand.low */
+  HAND_BLOWS = 6,   /* a pianist's force: hand.count pulses of hand.push, each hand.period_s after the other */
+  HAND_SINE = 7     /* stiff drive: up and down over hand.dip, hand.rate_hz times a second */
 };
 
 struct hand {
@@ -41,6 +44,9 @@ struct hand {
   double drive_stiffness, drive_damping; /* of the stiff drive */
   double target;
   double speed, dip, hold_s;
+  double count, move_s, low, rest_s; /* strokes: how many, how quick, how far up between them, and how long there */
+  double rise_s, period_s;           /* blows: how the force grows, from one to the next */
+  double rate_hz;
   double push;
   double one_sided; /* 1: it can push, not pull */
   double start_s;
