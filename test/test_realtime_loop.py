@@ -88,9 +88,9 @@ def test_set_points_answer_the_newest_sample_with_the_model_force(native):
 
 
 @BOTH
-def test_an_output_can_be_rendered_as_it_is_instead_of_the_effort_of_the_driven_coordinate(native):
-    out = world(native, force_output='slope', ratio=2.0).run()
-    assert out[59].force[0] == pytest.approx(2.0 * 2.0, rel=1e-9)           # ratio * output, not -ratio * effort
+def test_an_output_can_be_rendered_in_place_of_the_effort_of_the_driven_coordinate(native):
+    out = world(native, effort_output='slope', ratio=2.0).run()
+    assert out[59].force[0] == pytest.approx(-2.0 * 2.0, rel=1e-9)
 
 
 @BOTH

@@ -12,7 +12,7 @@ from mbs_haptics.realtime.settings import ADMITTANCE, IMPEDANCE, Channel, Input,
 
 TIMING = ('stale_after', 'decay', 'fault_after', 'ramp', 'parameter_ramp', 'clock_step', 'spin', 'acceleration_filter', 'most_missed',
           'frozen_samples')
-CHANNEL = ('ratio', 'plausible_speed', 'frozen_speed', 'force_output', 'force_input', 'stiffness', 'damping', 'stiffness_output',
+CHANNEL = ('ratio', 'plausible_speed', 'frozen_speed', 'effort_output', 'force_input', 'stiffness', 'damping', 'stiffness_output',
            'damping_output', 'stiffness_max', 'damping_max')
 WIDEST = 1e6            # range of a commanded input that declares none
 STEP = 1e-5             # of the driven coordinate, for the stiffness by differences

@@ -192,12 +192,12 @@ class Block:
 
     def _model_constants(self):
         """Return where each channel meets the model; -1 where it doesn't."""
-        rows = {k: [] for k in ('DRIVE', 'EFFORT', 'EFFORT_SIGN', 'FORCE_INPUT', 'MODEL_Q', 'MODEL_V', 'SLOPE_K', 'SLOPE_B')}
+        rows = {k: [] for k in ('DRIVE', 'EFFORT', 'FORCE_INPUT', 'MODEL_Q', 'MODEL_V', 'SLOPE_K', 'SLOPE_B')}
         for ch in self.settings.channels:
             row = self._meet(ch) if self.model else {}
             for key, values in rows.items():
                 values.append(row.get(key, -1))
-        used = any(ch.stiffness_output or ch.damping_output or ch.force_output for ch in self.settings.channels)
+        used = any(ch.stiffness_output or ch.damping_output or ch.effort_output for ch in self.settings.channels)
         channels = self.settings.channels
         return {**{k: tuple(v) for k, v in rows.items()}, 'PAR': self.place('model.par') if self.model and self.model.parameters else 0,
                 'NPAR': len(self.model.parameters) if self.model else 0, 'OUTPUTS': int(self.settings.outputs or used),
@@ -213,9 +213,9 @@ class Block:
             if c.driven < 0:
                 raise MbsError(f"channel '{ch.joint}': the coordinate '{c.name}' of '{m.name}' is not driven"
                                f'{suggest(c.name, self.model.driven)}')
-            out.update(DRIVE=self.place('model.drv', 6 * c.driven), EFFORT=self.place('model.eff', c.driven), EFFORT_SIGN=-1)
-            if ch.force_output:
-                out.update(EFFORT=self._output(ch, ch.force_output), EFFORT_SIGN=1)
+            out.update(DRIVE=self.place('model.drv', 6 * c.driven), EFFORT=self.place('model.eff', c.driven))
+            if ch.effort_output:
+                out['EFFORT'] = self._output(ch, ch.effort_output)
         elif ch.force_input not in self.model.inputs:
             raise MbsError(f"channel '{ch.joint}': '{m.name}' has no input '{ch.force_input}'{suggest(ch.force_input, self.model.inputs)}")
         else:

@@ -42,8 +42,8 @@ class Channel:
     """One direction of the device.
 
     Impedance: the joint's motion (times `ratio`) drives `coordinate`, whose effort, turned back onto the joint, is the
-    force: -ratio * effort; or `force_output` names an output, the force that the rest of the mechanism exerts on the
-    coordinate, which is then rendered as it is: for devices that have the driven body themselves. Admittance: the joint's measured effort enters the model's input `force_input`, and the force
+    force: -ratio * effort; `effort_output` names an output that is rendered in place of the effort, for devices that
+    have a part of the mechanism themselves (the wood of a key, its bed). Admittance: the joint's measured effort enters the model's input `force_input`, and the force
     is the coupling `stiffness`, `damping` between model and joint. `stiffness_output` and `damping_output` name outputs
     of the model for the local law of impedance channels; without them it carries zero.
     """
@@ -55,7 +55,7 @@ class Channel:
     limits: Limits = field(default_factory=Limits)
     plausible_speed: float = 50.0       # faster samples are refused
     frozen_speed: float = 2.5           # from this measured rate on the position has to change as well
-    force_output: str = ''
+    effort_output: str = ''
     force_input: str = ''
     stiffness: float = 0.0
     damping: float = 0.0

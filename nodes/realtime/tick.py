@@ -49,7 +49,7 @@ def step(x) -> None:
         model_outputs(x)
     for i in range(NC):
         if DRIVE[i] >= 0:
-            x[RAW + i] = EFFORT_SIGN[i] * RATIO[i] * x[EFFORT[i]]
+            x[RAW + i] = -RATIO[i] * x[EFFORT[i]]
         elif MODEL_Q[i] >= 0:
             x[RAW + i] = (COUPLING_K[i] * (x[MODEL_Q[i]] / RATIO[i] - x[Q + i])
                           + COUPLING_B[i] * (x[MODEL_V[i]] / RATIO[i] - x[V + i]))
