@@ -254,3 +254,19 @@ def _outputs(m, n, r, use, key, jack, hammer, head, string, touch, damper):
     law = sum(t['normal'] * diff(t['depth'], key.q) for t in on_key)
     m.output('key.stiffness', diff(law, key.q), 'N m/rad', 'How the torque changes with the key angle, all else held')
     m.output('key.damping', diff(law, key.qd), 'N m s/rad', 'How the torque changes with the rate of the key')
+    _above(m, key, hand - felts, [touch['capstan'], *([touch['damper']] if damper else [])])
+
+
+def _above(m, key, effort_above, touch):
+    """Declare the effort for a device whose key lies on a bed of its own, with the slopes of what touches the key from above.
+
+    A device renders it later than its sample was taken. Its own loop follows the key meanwhile, by the slopes; how the parts
+    that touch the key move on in that time is foreseen here, to first order.
+    """
+    lead = m.parameter('device.lead', 0.0, 's', (0.0, 0.005), 'Time from a sample to when its force acts; 0 in a piano')
+    law = sum(t['normal'] * diff(t['depth'], key.q) for t in touch)
+    slope, loss = diff(law, key.q), diff(law, key.qd)
+    moving = sum(diff(t['normal'] * diff(t['depth'], key.q), key.q) * (t['approach'] / diff(t['depth'], key.q) - key.qd) for t in touch)
+    m.output('above.effort', effort_above + lead * moving, 'N m', 'key.effort without the felts under the key, foreseen by device.lead')
+    m.output('above.stiffness', slope, 'N m/rad', 'How it changes with the key angle, all else held')
+    m.output('above.damping', loss, 'N m s/rad', 'How it changes with the rate of the key')
