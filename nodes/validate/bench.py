@@ -140,10 +140,12 @@ class Bench:
 
     def act(self, after=0.1, **numbers):
         """Set numbers of the hand, its program to begin `after` seconds from now: act(mode=2, speed=0.01)."""
-        self.plant(**{f'hand__{name}': value for name, value in numbers.items() if name != 'mode'},
-                   hand__start_s=self.ask('t_s') + after)
-        if 'mode' in numbers:
-            self.plant(hand__mode=numbers['mode'])
+        mode = numbers.pop('mode', None)
+        if mode is not None:
+            self.plant(hand__mode=0)            # the program before would go on with the new numbers
+        self.plant(**{f'hand__{name}': value for name, value in numbers.items()}, hand__start_s=self.ask('t_s') + after)
+        if mode is not None:
+            self.plant(hand__mode=mode)
 
     def set(self, **parameters):
         """Set parameters of the running model, e.g. set(**{'hammer.mass': 0.0147}); they are noted with the next scenes."""
