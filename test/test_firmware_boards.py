@@ -38,7 +38,7 @@ def test_applications_are_those_of_the_sources():
 # ---- building ----
 
 @pytest.mark.parametrize('app', APPS)
-@pytest.mark.parametrize('board', ['posix', 'sim'])
+@pytest.mark.parametrize('board', ['posix', 'sim', 'plant'])
 def test_host_boards_build_without_warnings(board, app):
     assert build(board, app, strict=True).stat().st_size > 10000
 
@@ -204,11 +204,12 @@ def test_posix_device_at_1_khz_loses_nothing(app, link):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize('app', ['piano_key', 'lid_hinge'])
-def test_emulated_cortex_m_at_1_khz_over_ethernet_loses_nothing(need_tool, app):
+@pytest.mark.parametrize('app, link', [('piano_key', 'qemu_ethernet'), ('lid_hinge', 'qemu_ethernet'),
+                                       ('steering_wheel', 'qemu_outside')])
+def test_emulated_cortex_m_at_1_khz_over_ethernet_loses_nothing(need_tool, app, link):
     need_tool('arm-none-eabi-gcc', 'gcc-arm-none-eabi')
     need_tool('qemu-system-arm', 'qemu-system-arm')
-    got = check.exchange('qemu_ethernet', app, 3.0)
+    got = check.exchange(link, app, 3.0)
     nothing_lost(got)
     assert got['rate_to_host_hz'] == pytest.approx(1000.0, rel=0.05)
 
@@ -341,6 +342,50 @@ def test_the_emulated_board_stops_by_its_emergency_input(need_tool):
         assert device.read()['gate0'] == 0
 
 
+@pytest.mark.parametrize('link, app', [('posix_udp', 'piano_key'), ('posix_pty', 'steering_wheel')])
+def test_estop_acts_within_one_fast_period_on_posix_and_sensing_goes_on(link, app):
+    got = check.estop(link, app)
+    print(got)
+    assert 0 <= got['stop_us'] <= 100
+    assert got['fresh'] == got['states'] > 50
+
+
+@pytest.mark.parametrize('link, app', [('qemu_ethernet', 'lid_hinge'),
+                                       pytest.param('qemu_uart', 'piano_key', marks=pytest.mark.alone)])
+def test_estop_acts_within_a_burst_of_fast_periods_on_qemu_and_sensing_goes_on(need_tool, link, app):
+    need_tool('arm-none-eabi-gcc', 'gcc-arm-none-eabi')
+    need_tool('qemu-system-arm', 'qemu-system-arm')
+    got = check.estop(link, app)
+    print(got)
+    assert 0 <= got['stop_us'] <= 1100
+    assert got['fresh'] == got['states'] > 25
+
+
+def test_emulated_board_holds_a_wall_against_a_plant_outside(need_tool):
+    need_tool('arm-none-eabi-gcc', 'gcc-arm-none-eabi')
+    need_tool('qemu-system-arm', 'qemu-system-arm')
+    with Emulated('piano_key', outside=True) as device, Exchange(device.address) as host:
+        def position():
+            return float(device.command('get position', answers=True).split()[1])
+        host.start()
+        wait_for(host, lambda state: state.flags == STATE['ACTIVE'])
+        host.law = (0.0, 0.002, 8000.0, 10.0)       # a spring about 2 mm, rendered by the emulated board
+        device.command('set hand.mode 4')
+        rest = {}
+        for push in (0.0, 4.0):                     # the finger bends it by its force over K, less what friction holds
+            device.command(f'set hand.push {push}')
+            host.proceed(0.5)
+            rest[push] = position()
+            assert host.newest['measured.0.position'] == pytest.approx(rest[push], abs=1e-4)
+        assert abs(rest[0.0] - 0.002) < 2e-4
+        assert 1e-4 < rest[4.0] - rest[0.0] < 1.5e-3
+        seen = device.read()
+        assert seen['late_answers'] == 0 and 0 <= seen['request'] - seen['answer'] <= 1
+        assert seen['answer'] > 5000
+        device.plant.kill()                         # without the plant the sensors are silent, and that is a fault
+        wait_for(host, lambda state: state['fault'] in (SENSOR_LOST, SETPOINT_TIMEOUT), 30.0)
+
+
 # ---- the verb ----
 
 def test_verb_builds_and_names_the_result(tmp_path, capsys):
@@ -368,11 +413,14 @@ def test_verb_runs_the_emulated_board_for_a_while(need_tool, capsys):
     assert main(['firmware', 'qemu', 'steering_wheel', '--seconds', '0.5']) == 0
     said = capsys.readouterr().out
     assert 'udp 127.0.0.1:' in said and 'fast periods' in said
+    assert main(['firmware', 'qemu', 'steering_wheel', '--seconds', '0.5', '--plant', 'outside']) == 0
+    assert 'samples from the plant outside' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize('arguments, words', [
     (['build', 'piano'], "there is no application 'piano'"), (['build', 'piano_key', '--board', 'stm32'], "did you mean 'stm32f4'"),
-    (['test', '--link', 'posix_upd'], "did you mean 'posix_udp'"), (['qemu', 'piano_key', '--watchdog-ms', '5'], 'between 10 and 500')])
+    (['test', '--link', 'posix_upd'], "did you mean 'posix_udp'"), (['test', '--seconds', '-1'], 'above 0 and at most 3600'),
+    (['qemu', 'piano_key', '--watchdog-ms', '5'], 'between 10 and 500')])
 def test_verb_refuses_bad_input_in_one_sentence(arguments, words, capsys):
     assert main(['firmware', *arguments]) == 2
     assert words in capsys.readouterr().err

@@ -25,6 +25,7 @@ def add_arguments(parser):
     test = actions.add_parser('test', help='check links, size, and loops on the target; figures')
     test.add_argument('--app', default='piano_key', metavar='APP', help='application for the links (default piano_key)')
     test.add_argument('--long', action='store_true', help=f'{LONG_S:g} s on each link instead of {SHORT_S:g}')
+    test.add_argument('--seconds', type=float, metavar='S', help='so long on each link')
     test.add_argument('--link', action='append', metavar='NAME', help='only these links, and nothing else (may be repeated)')
     add_json_argument(test)
     model = actions.add_parser('model', help='write the generated C of the models that run in the firmware')
@@ -37,6 +38,8 @@ def add_arguments(parser):
     qemu = actions.add_parser('qemu', help='run the firmware on an emulated Cortex-M4F until Ctrl-C')
     qemu.add_argument('app', metavar='APP')
     qemu.add_argument('--link', choices=('udp', 'uart'), default='udp', help='Ethernet (default) or UART')
+    qemu.add_argument('--plant', choices=('inside', 'outside'), default='inside',
+                      help='simulated device on the emulated processor (default), or as a process beside QEMU')
     qemu.add_argument('--seconds', type=float, default=0.0, help='end after this time')
     qemu.add_argument('--watchdog-ms', type=float, default=200.0, help='set-point time-out, 10 to 500 (default 200)')
 
@@ -91,13 +94,17 @@ def run_test(args):
     from mbs_core.errors import suggest
     from mbs_haptics.firmware import check
     from mbs_haptics.firmware.build import apps
-    figures, seconds = Figures(), LONG_S if args.long else SHORT_S
+    figures, seconds = Figures(), args.seconds or (LONG_S if args.long else SHORT_S)
+    if not 0.0 < seconds <= 3600.0:
+        raise MbsError(f'--seconds must be above 0 and at most 3600, not {seconds:g}')
     for name in args.link or ():
         if name not in check.LINKS:
             raise MbsError(f"there is no link '{name}'{suggest(name, check.LINKS)}")
     if args.app not in apps():
         raise MbsError(f"there is no application '{args.app}'{suggest(args.app, apps())}")
-    jobs = [(check.add_link_figures, name, args.app, seconds) for name in args.link or check.LINKS]
+    jobs = []
+    for name in args.link or check.LINKS:
+        jobs += [(check.add_link_figures, name, args.app, seconds), (check.add_estop_figures, name, args.app)]
     if not args.link:
         jobs += [(job, app) for job in (check.add_size_figures, check.add_target_figures) for app in apps()]
     left_out = set()
@@ -154,7 +161,7 @@ def run_qemu(args):
     from mbs_haptics.firmware.device import Emulated
     if not 10.0 <= args.watchdog_ms <= 500.0:
         raise MbsError(f'--watchdog-ms must be between 10 and 500, not {args.watchdog_ms:g}')
-    with Emulated(args.app, args.link, watchdog_ms=args.watchdog_ms) as device:
+    with Emulated(args.app, args.link, watchdog_ms=args.watchdog_ms, outside=args.plant == 'outside') as device:
         kind, where = device.address
         print(f'{args.app} on an emulated Cortex-M4F: {kind} {where if kind == "serial" else "{}:{}".format(*where)}',
               flush=True)
@@ -165,5 +172,6 @@ def run_qemu(args):
         except KeyboardInterrupt:
             pass
         seen = device.read()
-        print(f'ran {seen["fast_ticks"]} fast periods, left out {seen["dropped_ticks"]}, fault {seen["fault"]}')
+        print(f'ran {seen["fast_ticks"]} fast periods, left out {seen["dropped_ticks"]}, fault {seen["fault"]}'
+              + (f', {seen["answer"]} samples from the plant outside' if args.plant == 'outside' else ''))
         return 0 if device.process.poll() is None else 1

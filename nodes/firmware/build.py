@@ -44,6 +44,7 @@ class Board(NamedTuple):
     plant: bool = True
     is_arm: bool = False
     includes: tuple = ()    # folders of further headers and linker scripts
+    firmware: bool = True   # False: a program beside it, without core and application
 
 
 BOARDS = {
@@ -53,6 +54,7 @@ BOARDS = {
                        includes=('boards/arm/include',)),
     'qemu_test': Board(('boards/arm', 'boards/qemu_test'), '.elf', (*BARE, *SINGLE), ('-lgcc',), is_arm=True,
                        includes=('boards/arm/include', 'boards/qemu_mps2')),
+    'plant': Board(('boards/plant',), '', (), ('-lm',), includes=('core', 'boards/qemu_mps2'), firmware=False),
     'stm32f4': Board(('boards/arm', 'boards/stm32f4'), '.elf', BARE, ('-lgcc',), plant=False, is_arm=True),
 }
 
@@ -123,18 +125,19 @@ def build(board: str, app: str, *, strict=False, model=True, into=None) -> Path:
     if app not in apps():
         raise MbsError(f"there is no application '{app}'{suggest(app, apps())}")
     plan, root = BOARDS[board], source_folder()
-    folders = ['core', *(['plants'] if plan.plant else []), *plan.folders]
+    folders = [*(['core'] if plan.firmware else []), *(['plants'] if plan.plant else []), *plan.folders]
     sources = {path: () for folder in folders for path in sorted((root / folder).glob('*.c'))}
-    sources[root / 'apps' / (app + '.c')] = ()
     modelled = root / 'models' / f'{app}_model.c'
-    has_model = model and modelled.exists()
+    has_model = plan.firmware and model and modelled.exists()
+    if plan.firmware:
+        sources[root / 'apps' / (app + '.c')] = ()
     if has_model:
         sources[modelled] = MODEL
     if plan.plant and plan.is_arm:
         sources.update(dict.fromkeys((root / 'plants').glob('*.c'), ('-Wno-conversion', '-Wno-float-conversion')))
     searched = [*folders, *plan.includes, 'apps', *(['models'] if has_model else [])]
     flags = [*COMMON, *plan.flags, *(STRICT if strict else ()), *(f'-I{root / folder}' for folder in searched)]
-    scripts = [path for folder in searched for path in sorted((root / folder).glob('*.ld'))]
+    scripts = [path for folder in searched for path in sorted((root / folder).glob('*.ld'))] if plan.is_arm else []
     flags += [f'-Wl,-T,{script}' for script in scripts]
     headers = [path for folder in searched for path in sorted((root / folder).glob('*.h'))]
     headers += sorted((root / 'models').glob(f'{app}_generated.c')) if has_model else []

@@ -3,6 +3,7 @@
 Each function adds its figures, with their aims; a tool that is missing raises MbsError with its Debian package.
 """
 
+import functools
 import re
 import subprocess
 
@@ -10,6 +11,8 @@ from mbs_core.errors import MbsError
 from mbs_haptics.firmware.build import build, tool
 from mbs_haptics.firmware.device import RELAXED_MS, Emulated, Virtual, hurrying
 from mbs_haptics.firmware.exchange import Exchange
+from mbs_haptics.wire.codec import encode
+from mbs_haptics.wire.definition import ENUMS
 
 # Of 1 MiB of flash and 128 KiB of RAM of an STM32F405: room for a generated model, and for a smaller controller.
 FLASH_BUDGET = 32 << 10
@@ -29,8 +32,13 @@ LINKS = {
     'posix_udp': (Virtual, 'udp', 1000.0, RELAXED_MS),
     'posix_pty': (Virtual, 'pty', 1000.0, RELAXED_MS),
     'qemu_ethernet': (Emulated, 'udp', 1000.0, RELAXED_MS),
+    'qemu_outside': (functools.partial(Emulated, outside=True), 'udp', 1000.0, RELAXED_MS),    # the plant as a process
     'qemu_uart': (Emulated, 'uart', 500.0, 500),
 }
+ESTOP_COMMAND, SENSING_S = 2, 0.2
+# One fast period. QEMU's come in bursts of ten, and one burst may come between a frame and its effect.
+ESTOP_US = {True: 100, False: 1100}
+ACTIVE = ENUMS['state']['ACTIVE'][0]
 
 
 def exchange(name, app, seconds):
@@ -56,6 +64,36 @@ def add_link_figures(figures, name, app, seconds):
     figures.add(f'{where}.rate_to_host', got['rate_to_host_hz'], 'Hz', f'>={0.98 * got["nominal_hz"]:g}')
     figures.add(f'{where}.round_trip', got['round_trip_p50_ms'], 'ms', note=f'p99 {got["round_trip_p99_ms"]:.2f} ms')
     figures.add(f'{where}.cpu', 100.0 * got['cpu'], '%', note='of one core, the device with its plant')
+
+
+def estop(name, app):
+    """Stop a driving device by ESTOP over one of LINKS; return {stop_us, states, fresh}.
+
+    stop_us: from where the device knew of it to where it drove no more, in its own clock. states: how many came in the
+    SENSING_S after that, fresh: in how many of them every sensor was.
+    """
+    kind, link, rate_hz, watchdog_ms = LINKS[name]
+    with kind(app, link, watchdog_ms=watchdog_ms) as device, Exchange(device.address, rate_hz) as host, hurrying():
+        host.start()
+        if not host.proceed(3.0, until=lambda: host.newest.flags == ACTIVE):
+            raise MbsError(f'{app} does not become active over {name}')
+        host.law = (0.5, 0.0, 0.0, 0.0)
+        host.proceed(0.05)
+        host.link.send(encode('ESTOP'))
+        if not host.proceed(3.0, until=lambda: host.newest['fault'] == ESTOP_COMMAND):
+            raise MbsError(f'{app} does not stop by ESTOP over {name}')
+        seen, sensors = [], (1 << len(host.device.sensors)) - 1
+        host.proceed(SENSING_S, until=lambda: seen.append(host.newest))
+        states = {state.t_us: state['fresh'] == sensors for state in seen}
+        return {'stop_us': device.stop_us(), 'states': len(states), 'fresh': sum(states.values())}
+
+
+def add_estop_figures(figures, name, app):
+    """Stop a device over one of LINKS and add how long it still drove."""
+    got = estop(name, app)
+    figures.add(f'firmware.{name}.estop', got['stop_us'], 'us', f'<={ESTOP_US[LINKS[name][0] is Virtual]}',
+                f'from ESTOP received to no drive, by the clock of {app}; {got["states"]} states in the {SENSING_S:g} s after it, '
+                f'{got["fresh"]} with all sensors')
 
 
 def size(image):

@@ -78,26 +78,33 @@ class Virtual(Running):
 
     def command(self, text, answers=False):
         """Send a command to the simulated world; with `answers` return the line that it answers."""
-        self.process.stdin.write(text + '\n')
-        self.process.stdin.flush()
-        return read_line(self.process.stdout, START_S).strip() if answers else ''
+        return send_line(self.process, text, answers)
 
     def status(self):
         """Return what the device says of itself, e.g. status()['watchdog_trips']."""
         pairs = (word.partition('=') for word in self.command('status', answers=True).split()[1:])
         return {name: float(value) for name, _, value in pairs}
 
+    def stop_us(self):
+        """Return how long power stage 0 still drove after the last fault was known, in us of the device's clock."""
+        seen = self.status()
+        return (int(seen['off_us']) - int(seen['fault_us'])) % 2 ** 32
+
 
 class Emulated(Running):
-    """The firmware on QEMU's mps2-an386, over its Ethernet or its UART."""
+    """The firmware on QEMU's mps2-an386, over its Ethernet or its UART; its plant inside, or outside as a process."""
 
-    WORDS = struct.Struct('<8I5I2f')
-    NAMES = ('magic', 'watchdog_us', 'seed', 'use_uart', 'interrupt_hz', 'test_seconds', 'estop', 'silent',
-             'fast_ticks', 'dropped_ticks', 'fault', 'gate0', 'gate1', 'duty0', 'duty1')
+    WORDS = struct.Struct('<8I5I2f5I')
+    NAMES = ('magic', 'watchdog_us', 'seed', 'use_uart', 'interrupt_hz', 'outside', 'estop', 'silent',
+             'fast_ticks', 'dropped_ticks', 'fault', 'gate0', 'gate1', 'duty0', 'duty1', 'fault_us', 'off_us', 'late_answers',
+             'request', 'answer')
     MAGIC = 0x4D425331
 
-    def __init__(self, app, link='udp', *, watchdog_ms=RELAXED_MS, seed=1, interrupt_hz=0):
-        """Build the image if needed, and start QEMU. Raises MbsError with the package of a missing tool."""
+    def __init__(self, app, link='udp', *, watchdog_ms=RELAXED_MS, seed=1, interrupt_hz=0, outside=False):
+        """Build the image if needed, and start QEMU. Raises MbsError with the package of a missing tool.
+
+        outside: the plant is a process of this machine, in double precision, that takes commands (see command()).
+        """
         qemu, image = tool('qemu-system-arm', 'qemu-system-arm'), build('qemu_mps2', app)
         shared = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
         handle, path = tempfile.mkstemp(prefix='mbs_haptics-', suffix='.psram', dir=shared)
@@ -105,7 +112,8 @@ class Emulated(Running):
         self.memory = mmap.mmap(handle, 4096)
         os.close(handle)
         self.memory[:self.WORDS.size] = self.WORDS.pack(self.MAGIC, int(watchdog_ms * 1000), seed, int(link != 'udp'),
-                                                        interrupt_hz, *[0] * 8, 0.0, 0.0)
+                                                        interrupt_hz, int(outside), *[0] * 7, 0.0, 0.0, *[0] * 5)
+        self.plant = start_plant(app, path, seed) if outside else None
         port = free_port()
         wire = ['-nic', f'user,hostfwd=udp:127.0.0.1:{port}-10.0.2.15:7000', '-serial', 'null']
         if link != 'udp':
@@ -123,8 +131,11 @@ class Emulated(Running):
             self.wait_for_start()
             # Each byte of the UART takes two wake-ups of QEMU's threads; waiting behind other programs, they would be late.
             hurry(self.process.pid)
+            if self.plant:
+                hurry(self.plant.pid)
         except BaseException:
             process.kill()
+            self.end_plant()
             raise
         finally:
             os.unlink(path)     # QEMU and this process have it open
@@ -142,10 +153,46 @@ class Emulated(Running):
         """Return the mailbox that the board shares: {name: value}."""
         return dict(zip(self.NAMES, self.WORDS.unpack(self.memory[:self.WORDS.size])))
 
+    def command(self, text, answers=False):
+        """Send a command to the plant outside, e.g. 'set hand.mode 4'; with `answers` return the line that it answers."""
+        return send_line(self.plant, text, answers)
+
+    def stop_us(self):
+        """Return how long power stage 0 still drove after the last fault was known, in us of the device's clock."""
+        seen = self.read()
+        return (seen['off_us'] - seen['fault_us']) % 2 ** 32
+
+    def close(self):
+        """End QEMU, and its plant."""
+        super().close()
+        self.end_plant()
+
+    def end_plant(self):
+        """End the plant outside, if there is one."""
+        if self.plant is not None:
+            Running(self.plant, None).close()
+
     def write(self, name, value):
         """Set a word of the mailbox, e.g. 'estop'."""
         at = 4 * self.NAMES.index(name)
         self.memory[at:at + 4] = struct.pack('<I', value)
+
+
+def start_plant(app, path, seed):
+    """Start the plant of an application behind the shared memory at path, and return its process once it has opened that."""
+    process = subprocess.Popen([str(build('plant', app)), app, path, str(seed)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
+    if read_line(process.stdout, START_S).split() != ['plant', app]:
+        process.kill()
+        raise MbsError(f'the plant of {app} does not start: {process.communicate()[1].strip()[:300]}')
+    return process
+
+
+def send_line(process, text, answers):
+    """Write a line to a process; with `answers` return the line that it answers."""
+    process.stdin.write(text + '\n')
+    process.stdin.flush()
+    return read_line(process.stdout, START_S).strip() if answers else ''
 
 
 def hurry(pid):

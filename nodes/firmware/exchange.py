@@ -113,7 +113,7 @@ class Exchange:
     def __init__(self, address, rate_hz=1000.0, arm=True):
         """Open the link and greet the device."""
         self.link = Link(address)
-        self.rate_hz, self.arm, self.force = rate_hz, arm, 0.0
+        self.rate_hz, self.arm, self.law = rate_hz, arm, (0.0, 0.0, 0.0, 0.0)
         self.device = greet(self.link.ask(hello_request, 'HELLO'))
         self.states = Sequence()
         self.sent = self.skipped = self.seq = self.due = 0
@@ -138,11 +138,11 @@ class Exchange:
         return (self.seq - self.newest['echo_seq']) & 0xFFFF if self.newest else 0
 
     def send_setpoint(self):
-        """Send the next set-point: a force and nothing else, for every actuator."""
+        """Send the next set-point: the law F0, q0, K, B, the same for every actuator."""
         t_us = self.newest.t_us if self.newest else 0
         self.seq = (self.seq + 1) & 0xFFFF
         self.sent_at[self.seq] = time.perf_counter()
-        values = (self.force, 0.0, 0.0, 0.0) * len(self.device.actuators)
+        values = self.law * len(self.device.actuators)
         self.link.send(encode(self.device.setpoint, values, self.seq, t_us))
         self.sent += 1
 
@@ -209,7 +209,7 @@ class Exchange:
     def run(self, seconds, force=0.0):
         """Exchange for so long and return the figures as a dict; nothing is lost when `lost` entries are 0."""
         self.start()
-        self.force = force
+        self.law = (force, 0.0, 0.0, 0.0)
         before = self.counters()
         states, gaps, sent, began = self.states.received, self.states.lost, self.sent, time.perf_counter()
         self.round_trips.clear()

@@ -77,7 +77,12 @@ void hal_sample(struct hal_sample *sample) { *sample = self.world.sample; }
 
 void hal_pwm_set(unsigned actuator, float duty) { self.world.duty[actuator] = duty; }
 
-void hal_gate(unsigned actuator, enum hal_gate gate) { self.world.gate[actuator] = gate; }
+void hal_gate(unsigned actuator, enum hal_gate gate) {
+  if (actuator == 0u && self.world.gate[0] == HAL_GATE_DRIVE && gate != HAL_GATE_DRIVE) {
+    self.world.off_us = (uint32_t)(self.tick * FW_FAST_US);
+  }
+  self.world.gate[actuator] = gate;
+}
 
 size_t hal_link_read(uint8_t *bytes, size_t size) { return link_read(bytes, size); }
 
@@ -120,8 +125,8 @@ static void log_changes(void) {
   }
   if (memcmp(now, before, sizeof now) != 0) {
     memcpy(before, now, sizeof now);
-    fprintf(self.log, "t_us=%u state=%d fault=%d gate0=%d gate1=%d setpoint_us=%u\n", (unsigned)(self.tick * FW_FAST_US),
-            now[0], now[1], now[2], now[3], safety->setpoint_us);
+    fprintf(self.log, "t_us=%u state=%d fault=%d gate0=%d gate1=%d setpoint_us=%u fault_us=%u\n",
+            (unsigned)(self.tick * FW_FAST_US), now[0], now[1], now[2], now[3], safety->setpoint_us, safety->fault_us);
     fflush(self.log);
   }
 }

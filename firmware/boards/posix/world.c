@@ -111,10 +111,10 @@ static void status(const struct world *world, char *answer, size_t room) {
   const struct fw_counters *counters = fw_counters();
   (void)snprintf(answer, room,
                  "status t_us=%u state=%u fault=%d watchdog_trips=%u gate0=%d q0=%.6g qd0=%.6g force0=%.6g "
-                 "fast_ticks=%u fast_late=%u main_overruns=%u",
+                 "fast_ticks=%u fast_late=%u main_overruns=%u fault_us=%u off_us=%u",
                  now.t_us, safety->state, (int)safety->latched.fault, safety->watchdog_trips, (int)world->gate[0],
                  (double)now.position[0], (double)now.velocity[0], (double)now.force[0], counters->fast_ticks,
-                 counters->fast_late, counters->main_overruns);
+                 counters->fast_late, counters->main_overruns, safety->fault_us, world->off_us);
 }
 
 bool world_command(struct world *world, const char *text, char *answer, size_t room) {

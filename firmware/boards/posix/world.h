@@ -15,6 +15,7 @@ struct world {
   float duty[FW_ACTUATORS_MAX];
   enum hal_gate gate[FW_ACTUATORS_MAX];
   struct hal_sample sample;            /* of this fast period */
+  uint32_t off_us;                     /* device time at which power stage 0 last ceased to drive */
   uint32_t frozen;                     /* bit per channel: repeats its last value */
   uint32_t silent;                     /* bit per channel: not fresh */
   int32_t jump[FW_CHANNELS_MAX];       /* counts added */

@@ -14,7 +14,7 @@ struct mailbox {
   uint32_t seed;
   uint32_t use_uart;       /* 0: UDP over Ethernet, 1: UART 0 */
   uint32_t interrupt_hz;   /* of the timer; fast periods that are due are caught up */
-  uint32_t test_seconds;   /* on-target test: length of its run in simulated time */
+  uint32_t outside;        /* 1: the plant is a process of the host, boards/plant; 0: it runs on the emulated processor */
   /* Written by the host at any time. */
   uint32_t estop;
   uint32_t silent;         /* bit per sensor channel: not fresh */
@@ -24,6 +24,20 @@ struct mailbox {
   uint32_t fault;
   uint32_t gate[2];
   float duty[2];
+  uint32_t fault_us;       /* device time of the last fault, and ... */
+  uint32_t off_us;         /* ... of the fast period in which power stage 0 ceased to drive */
+  uint32_t late_answers;   /* fast periods that got no sample from the plant outside */
+  uint32_t request;        /* counts the samples asked for */
+  /* Written by the plant outside. */
+  uint32_t answer;         /* the request that `sample` belongs to */
+  struct {
+    int32_t raw[6];
+    uint32_t fresh;
+    int32_t current_raw[2];
+    int32_t supply_raw;
+    uint32_t estop;
+    uint32_t driver_fault;
+  } sample;
 };
 
 #endif
