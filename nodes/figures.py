@@ -7,6 +7,7 @@ Every verb that yields figures collects them here, so that people and programs r
 import json
 import math
 import operator
+import os
 import re
 
 COMPARISONS = {'>=': operator.ge, '<=': operator.le, '==': operator.eq, '>': operator.gt, '<': operator.lt}
@@ -59,6 +60,11 @@ def short(value):
     return f'{value:.4g}' if isinstance(value, float) else str(value)
 
 
+def shared_prefix(ids) -> str:
+    """Return the whole dotted words with which all ids begin, '' for fewer than two of them."""
+    return os.path.commonprefix(ids).rpartition('.')[0] + '.' if len(ids) > 1 and '.' in os.path.commonprefix(ids) else ''
+
+
 class Figures:
     """The figures of one run of a verb, in the order they were added."""
 
@@ -91,15 +97,18 @@ class Figures:
 
     def print_table(self, title=None):
         """Print the figures as a table on standard output."""
+        from rich import box
         from rich.console import Console
         from rich.markup import escape
         from rich.table import Table
-        table = Table(title=title)
-        for heading, side in (('figure', 'left'), ('value', 'right'), ('unit', 'left'), ('aim', 'right'),
-                              ('ok', 'left'), ('note', 'left')):
-            table.add_column(heading, justify=side, overflow='fold')
+        common = shared_prefix([row['id'] for row in self.rows])
+        table = Table(title=title, box=box.SIMPLE_HEAD, caption=common and f'all ids begin with {common}', pad_edge=False)
+        for heading, side, whole in (('figure', 'left', True), ('value', 'right', True), ('unit', 'left', True),
+                                     ('aim', 'right', True), ('ok', 'left', True), ('note', 'left', False)):
+            table.add_column(heading, justify=side, overflow='fold', no_wrap=whole)
         for row in self.rows:
-            cells = [row['id'], short(row['value']), row['unit'], row['aim'], 'yes' if row['ok'] else 'NO', row['note']]
+            verdict = 'NO' if not row['ok'] else 'yes' if row['aim'] else ''
+            cells = [row['id'][len(common):], short(row['value']), row['unit'], row['aim'], verdict, row['note']]
             table.add_row(*map(escape, cells), style=None if row['ok'] else 'bold red')
         Console().print(table)
 
