@@ -14,11 +14,12 @@ RELEASE = 1e-3          # s: a bristle in the air comes back in this time
 
 
 def edge_contact(point, on, origin, normal, along=None, radius=0.0, stiffness=1e7, exponent=2.0, hysteresis=0.0,
-                 friction=0.0, bristle=1e-4, scale=1.0, name='edge') -> Law:
+                 loss=None, friction=0.0, bristle=1e-4, scale=1.0, name='edge') -> Law:
     """Return the contact of a round nose (`radius` about `point`) with a face of body `on`, in the plane xy.
 
     The face passes through `origin` with unit `normal` (in the frame of `on`) and is endless; with the unit vector
-    `along` it ends at `origin`, and the nose may roll over that edge. F = scale k d^p (1 + hysteresis d'), never pulling;
+    `along` it ends at `origin`, and the nose may roll over that edge. The push is
+    that of `hunt_crossley`, times `scale`;
     friction is Coulomb with a bristle of length `bristle` (m). Once added, `seen` has depth, approach and normal force.
     """
     seen = {}
@@ -27,7 +28,7 @@ def edge_contact(point, on, origin, normal, along=None, radius=0.0, stiffness=1e
         p, v = m.position(point, seen_from=on), m.velocity(point, seen_from=on)
         n, height = _nearest(p, origin, normal, along)
         depth, approach = radius - height, -(v[0] * n[0] + v[1] * n[1])
-        push = hunt_crossley(depth, approach, scale * stiffness, exponent, hysteresis)
+        push = hunt_crossley(depth, approach, scale * stiffness, exponent, hysteresis, loss)
         x = maximum(depth, 0.0)
         elastic = scale * stiffness * power(x, exponent)
         m.store(elastic * x / (exponent + 1.0), name)

@@ -89,9 +89,15 @@ def link(first, second, rate=0.0, length=0.0, damping=0.0, force=None, name='lin
     return Law(name, apply)
 
 
-def hunt_crossley(depth, speed, stiffness, exponent, hysteresis):
-    """Return the normal force of a contact at penetration `depth` and its rate: k d^p (1 + h d'), never pulling."""
+def hunt_crossley(depth, speed, stiffness, exponent, hysteresis, loss=None):
+    """Return the normal force of a contact at penetration `depth` and its rate: k d^p (1 + h d'), never pulling.
+
+    With `loss` below 1, h d' is bounded by it, as h d' / (1 + h |d'| / loss): felt that is worked fast loses no larger share.
+    """
     d = maximum(depth, 0.0)
+    if loss is not None:
+        share = hysteresis * speed / (1.0 + hysteresis / loss * absolute(speed))
+        return stiffness * power(d, exponent) * (1.0 + share)
     return select(0.0 < depth, maximum(stiffness * power(d, exponent) * (1.0 + hysteresis * speed), 0.0), 0.0)
 
 

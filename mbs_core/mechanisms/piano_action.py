@@ -10,7 +10,7 @@ import math
 from mbs_core.description import Mechanism, edge_contact, effort, felt, friction, prismatic, revolute, spring
 from mbs_core.description.laws import hunt_crossley
 from mbs_core.mechanisms.piano import numbers as nb
-from mbs_core.symbolic import diff, maximum, sin, tanh
+from mbs_core.symbolic import diff, maximum, power, sin, tanh
 
 variants = {'key': ('driven', 'free'), 'shank': ('rigid', 'flexible'), 'damper': (True, False), 'tuning': (False, True)}
 UP, DOWN = (0.0, 1.0), (0.0, -1.0)
@@ -58,8 +58,9 @@ class _Numbers:
 
     def felt(self, name):
         """Return the arguments of a felt contact."""
-        k, p, a, mu = nb.FELTS[name]
-        return {'stiffness': self(f'felt.{name}.k', k), 'exponent': p, 'hysteresis': self(f'felt.{name}.a', a), 'name': name}, mu
+        k, p, a, loss, mu = nb.FELTS[name]
+        return {'stiffness': self(f'felt.{name}.k', k), 'exponent': p, 'hysteresis': self(f'felt.{name}.a', a), 'loss': loss,
+                'name': name}, mu
 
 
 def _regulation(m) -> dict:
@@ -197,12 +198,11 @@ def _contacts(m, n, r, key, whippen, jack, lever, hammer, head, string) -> dict:
 def _press(m, n, name, depth, scale=1.0) -> dict:
     """Add a felt pressed along one line, with the energy it keeps; return what it shows."""
     law, _ = n.felt(name)
-    law['stiffness'] = scale * law['stiffness']
-    m.add(felt(depth, **law))
-    x = maximum(depth, 0.0)
-    m.store(law['stiffness'] * x ** (law['exponent'] + 1.0) / (law['exponent'] + 1.0), name)
-    return {'depth': depth, 'approach': m.rate(depth),
-            'normal': hunt_crossley(depth, m.rate(depth), law['stiffness'], law['exponent'], law['hysteresis'])}
+    k, p, rate = scale * law['stiffness'], law['exponent'], m.rate(depth)
+    push = hunt_crossley(depth, rate, k, p, law['hysteresis'], law['loss'])
+    m.work(-push, depth, name)
+    m.store(k * power(maximum(depth, 0.0), p + 1.0) / (p + 1.0), name)
+    return {'depth': depth, 'approach': rate, 'normal': push}
 
 
 def _damper(m, n, r, key) -> dict:

@@ -30,21 +30,21 @@ MASSES = {                         # body: (g, CoM x, y in mm, inertia about the
 }
 KEY = {'inertia': 2.0e-3, 'balance': 0.040}        # kg m2 about the balance pin; N m of leads and wood, front down
 
-FELTS = {                          # contact: (k in N/m^p, p, hysteresis in s/m, friction)
-    'capstan': (2.0e7, 2.0, 0.6, 0.20),
-    'jack': (2.5e7, 2.0, 0.4, 0.20),
-    'lever': (2.5e7, 2.0, 0.4, 0.20),
-    'button': (6.0e7, 2.0, 0.6, 0.15),
-    'drop': (6.0e7, 2.0, 0.6, 0.15),
-    'check': (3.0e7, 2.0, 1.5, 0.8),
-    'string': (4.5e9, 2.5, 0.15, 0.0),
-    'damper': (2.0e7, 2.0, 1.0, 0.0),
-    'front': (8.0e7, 2.0, 1.2, 0.0),
-    'back': (1.0e8, 2.0, 1.0, 0.0),
-    'rail': (2.0e7, 2.0, 1.5, 0.0),
+FELTS = {                          # contact: (k in N/m^p, p, hysteresis in s/m, its bound, friction)
+    'capstan': (2.0e7, 2.0, 20.0, 0.5, 0.20),
+    'jack': (2.5e7, 2.0, 20.0, 0.5, 0.20),
+    'lever': (2.5e7, 2.0, 20.0, 0.5, 0.20),
+    'button': (6.0e7, 2.0, 5.0, 0.5, 0.15),
+    'drop': (6.0e7, 2.0, 5.0, 0.5, 0.15),
+    'check': (3.0e7, 2.0, 3.0, 0.8, 0.8),
+    'string': (4.5e9, 2.5, 0.15, None, 0.0),
+    'damper': (2.0e7, 2.0, 5.0, 0.6, 0.0),
+    'front': (8.0e7, 2.0, 5.0, 0.7, 0.0),
+    'back': (1.0e8, 2.0, 10.0, 0.7, 0.0),
+    'rail': (2.0e7, 2.0, 5.0, 0.8, 0.0),
 }
 SPRINGS = {                        # N m, N m/rad
-    'jack': (0.0035, 0.035), 'lever': (0.0495, 0.12),
+    'jack': (0.0045, 0.010), 'lever': (0.0495, 0.12),
 }
 STOPS = {'jack': (20.0, 4e-3), 'lever': (30.0, 1e-2)}      # N m/rad and N m s/rad, button of the jack, hook of the lever
 PIVOTS = {                         # N m of friction, rad/s over which its sign is rounded
