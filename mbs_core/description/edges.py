@@ -14,13 +14,12 @@ RELEASE = 1e-3          # s: a bristle in the air comes back in this time
 
 
 def edge_contact(point, on, origin, normal, along=None, radius=0.0, stiffness=1e7, exponent=2.0, hysteresis=0.0,
-                 loss=None, friction=0.0, bristle=1e-4, scale=1.0, name='edge') -> Law:
+                 loss=None, ease=None, friction=0.0, bristle=1e-4, scale=1.0, name='edge') -> Law:
     """Return the contact of a round nose (`radius` about `point`) with a face of body `on`, in the plane xy.
 
     The face passes through `origin` with unit `normal` (in the frame of `on`) and is endless; with the unit vector
-    `along` it ends at `origin`, and the nose may roll over that edge. The push is
-    that of `hunt_crossley`, times `scale`;
-    friction is Coulomb with a bristle of length `bristle` (m). Once added, `seen` has depth, approach and normal force.
+    `along` it ends at `origin`, and the nose may roll over that edge. The push is that of `hunt_crossley`, times `scale`;
+    its hysteresis falls to a half at the depth `ease` (m), as in leather that is already packed. Friction is Coulomb with a bristle of length `bristle` (m). Once added, `seen` has depth, approach and normal force.
     """
     seen = {}
 
@@ -28,8 +27,9 @@ def edge_contact(point, on, origin, normal, along=None, radius=0.0, stiffness=1e
         p, v = m.position(point, seen_from=on), m.velocity(point, seen_from=on)
         n, height = _nearest(p, origin, normal, along)
         depth, approach = radius - height, -(v[0] * n[0] + v[1] * n[1])
-        push = hunt_crossley(depth, approach, scale * stiffness, exponent, hysteresis, loss)
         x = maximum(depth, 0.0)
+        viscous = hysteresis if ease is None else hysteresis / (1.0 + x * x / (ease * ease))
+        push = hunt_crossley(depth, approach, scale * stiffness, exponent, viscous, loss)
         elastic = scale * stiffness * power(x, exponent)
         m.store(elastic * x / (exponent + 1.0), name)
         seen.update(depth=depth, approach=approach, normal=push, direction=n)

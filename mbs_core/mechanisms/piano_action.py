@@ -39,14 +39,16 @@ class _Numbers:
     """The numbers of the action: plain ones, or parameters when they are to be identified."""
 
     def __init__(self, m, tuning):
-        self.m, self.tuning = m, tuning
+        self.m, self.tuning, self.known = m, tuning, {}
 
     def __call__(self, name, value):
         """Return a number, as a parameter `tune.name` if wanted (from a fifth to five times its value)."""
         if not self.tuning or value == 0.0:
             return value
-        ends = sorted((0.2 * value, 5.0 * value))
-        return self.m.parameter(f'tune.{name}', value, '1', ends, 'Number of the model')
+        if name not in self.known:
+            ends = sorted((0.2 * value, 5.0 * value))
+            self.known[name] = self.m.parameter(f'tune.{name}', value, '1', ends, 'A number of the model, SI')
+        return self.known[name]
 
     def mm(self, name):
         """Return a length of the geometry in m."""
@@ -120,6 +122,7 @@ def _whippen(m, n, r):
     lever = _part(m, n, 'lever', whippen, *n.at('lever'), initial=nb.START['lever'])
     for body, preload in ((jack, n('jack.preload', nb.SPRINGS['jack'][0])), (lever, r['spring'])):
         m.add(spring(body, n(f'{body.name}.rate', nb.SPRINGS[body.name][1]), preload=preload, name=f'{body.name}.spring'))
+        m.add(effort(body, -n(f'{body.name}.loss', nb.SPRINGS[body.name][2]) * body.qd, f'{body.name}.spring.loss'))
         rate, loss = nb.STOPS[body.name]
         m.add(felt(-body.q, rate, exponent=1.0, hysteresis=0.0, name=f'{body.name}.stop'))
         back = maximum(-body.q, 0.0)
@@ -170,7 +173,8 @@ def _contacts(m, n, r, key, whippen, jack, lever, hammer, head, string) -> dict:
     def edge(name, point, on, origin, normal, along=None, radius=0.0):
         law, mu = n.felt(name)
         rub = n(f'felt.{name}.mu', mu) * r['friction'] if mu else 0.0
-        touch[name] = m.add(edge_contact(point, on, origin, normal, along, radius, friction=rub, **law)).seen
+        ease = nb.EASE if name in ('capstan', 'jack', 'lever') else None
+        touch[name] = m.add(edge_contact(point, on, origin, normal, along, radius, friction=rub, ease=ease, **law)).seen
     edge('capstan', capstan, whippen, (0.0, n.mm('heel.y')), DOWN)
     edge('jack', knuckle, jack, (n.mm('jack.edge'), n.mm('jack.top')), UP, (1.0, 0.0), radius)
     edge('lever', knuckle, lever, (0.0, n.mm('lever.top')), UP, None, radius)

@@ -70,9 +70,9 @@ def blow_figures(free, newton, parameters=None, seconds=0.35, h=1e-4) -> dict:
     bottom = t[np.argmax(run['front.force'] > 0.5)]
     out = {'count': len(struck), 'gap.end': run['hammer.gap'][-1], 'travel': bottom - t[np.argmax(x > 0.3e-3)], 'bed': run['front.force'].max()}
     if struck:
-        moving = t <= min(struck[0][0], bottom)
+        off = np.argmax(run['hammer.speed'] * (t <= struck[0][0]))      # let off: the hammer is fastest there
         out.update(speed=struck[0][1], lasting=struck[0][2], force=struck[0][3], before=struck[0][0] - bottom,
-                   ratio=struck[0][1] / rate[moving].max())
+                   ratio=struck[0][1] / rate[:off + 1].max())
     return out
 
 
