@@ -51,11 +51,12 @@ BOARDS = {
     'sim': Board(('boards/sim',), '.so', ('-shared', '-fPIC', '-fvisibility=default'), ('-lm',)),
     'posix': Board(('boards/posix',), '', (), ('-lm',)),
     'qemu_mps2': Board(('boards/arm', 'boards/qemu_mps2'), '.elf', (*BARE, *SINGLE), ('-lgcc',), is_arm=True,
-                       includes=('boards/arm/include',)),
+                       includes=('boards/arm/include', 'models')),
     'qemu_test': Board(('boards/arm', 'boards/qemu_test'), '.elf', (*BARE, *SINGLE), ('-lgcc',), is_arm=True,
-                       includes=('boards/arm/include', 'boards/qemu_mps2')),
+                       includes=('boards/arm/include', 'boards/qemu_mps2', 'models')),
     'plant': Board(('boards/plant',), '', (), ('-lm',), includes=('core', 'boards/qemu_mps2'), firmware=False),
-    'stm32f4': Board(('boards/arm', 'boards/stm32f4'), '.elf', BARE, ('-lgcc',), plant=False, is_arm=True),
+    'stm32f4': Board(('boards/arm', 'boards/stm32f4'), '.elf', BARE, ('-lgcc',), plant=False, is_arm=True,
+                     includes=('models',)),
 }
 
 
@@ -135,7 +136,7 @@ def build(board: str, app: str, *, strict=False, model=True, into=None) -> Path:
         sources[modelled] = MODEL
     if plan.plant and plan.is_arm:
         sources.update(dict.fromkeys((root / 'plants').glob('*.c'), ('-Wno-conversion', '-Wno-float-conversion')))
-    searched = [*folders, *plan.includes, 'apps', *(['models'] if has_model else [])]
+    searched = list(dict.fromkeys([*folders, *plan.includes, 'apps', *(['models'] if has_model else [])]))
     flags = [*COMMON, *plan.flags, *(STRICT if strict else ()), *(f'-I{root / folder}' for folder in searched)]
     scripts = [path for folder in searched for path in sorted((root / folder).glob('*.ld'))] if plan.is_arm else []
     flags += [f'-Wl,-T,{script}' for script in scripts]

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "../../models/single.h"
+
 float fmin(float a, float b) { return a < b ? a : b; }
 
 float fmax(float a, float b) { return a > b ? a : b; }
@@ -23,3 +25,9 @@ float sqrt(float x) {
 }
 
 float copysign(float size, float sign) { return (sign < 0.0f) == (size < 0.0f) ? size : -size; }
+
+float sin(float x) { return model_sinf(x); }
+
+float cos(float x) { return model_cosf(x); }
+
+float atan2(float y, float x) { return model_atan2f(y, x); }

@@ -11,5 +11,8 @@ float fabs(float x);
 float floor(float x);
 float sqrt(float x);
 float copysign(float size, float sign);
+float sin(float x);
+float cos(float x);
+float atan2(float y, float x);
 
 #endif
