@@ -1,5 +1,5 @@
 /*
- * lid_hinge: generated equations of motion; every function works on one block x of 305 numbers.
+ * lid_hinge: generated equations of motion; every function works on one block x of 306 numbers.
  * Lid hinge with cam and follower of 000
  * q[0] r1
  * q[1] r2
@@ -43,8 +43,9 @@
  * par[17] R1 (SI; declared in mm): Cam piece C1, radius
  * par[18] l_o (SI; declared in mm): Lid, from the centre it turns about to its front
  * par[19] m_o (SI; declared in kg): Mass of the lid
- * par[20] stop.closed (SI; declared in N/m): Stop under the closed lid
- * par[21] stop.open (SI; declared in N m/rad): Stop of the open lid
+ * par[20] m_1 (SI; declared in kg): Rotors and screws, as a mass that moves with r1; none in the paper
+ * par[21] stop.closed (SI; declared in N/m): Stop under the closed lid
+ * par[22] stop.open (SI; declared in N m/rad): Stop of the open lid
  * in[0] F1 (N): Pull of the actuator
  * out[0] h_o (m): Height of the lid
  * out[1] theta_o (rad): Tilt of the lid
@@ -60,26 +61,26 @@
  * x[34]: in[1]
  * x[35] .. x[45]: tau[11]
  * x[46] .. x[53]: info[8]
- * x[54] .. x[75]: par[22]
- * x[76] .. x[85]: lam[10]
- * x[86] .. x[91]: out[6]
- * x[92] .. x[93]: energy[2]
- * x[94] .. x[104]: qd[11]
- * x[105] .. x[115]: q0[11]
- * x[116] .. x[126]: v0[11]
- * x[127] .. x[137]: sq[11]
- * x[138] .. x[148]: sv[11]
- * x[149]: qual[1]
- * x[150] .. x[151]: dy[2]
- * x[152] .. x[153]: f0[2]
- * x[154] .. x[155]: f1[2]
- * x[156] .. x[157]: k1[2]
- * x[158] .. x[159]: piv[2]
- * x[160] .. x[163]: jac[4]
- * x[164] .. x[174]: q1[11]
- * x[175] .. x[185]: v1[11]
- * x[186] .. x[209]: pre[24], written by *_pre: call it after every change of par
- * x[210] .. x[304]: spill[95], scratch
+ * x[54] .. x[76]: par[23]
+ * x[77] .. x[86]: lam[10]
+ * x[87] .. x[92]: out[6]
+ * x[93] .. x[94]: energy[2]
+ * x[95] .. x[105]: qd[11]
+ * x[106] .. x[116]: q0[11]
+ * x[117] .. x[127]: v0[11]
+ * x[128] .. x[138]: sq[11]
+ * x[139] .. x[149]: sv[11]
+ * x[150]: qual[1]
+ * x[151] .. x[152]: dy[2]
+ * x[153] .. x[154]: f0[2]
+ * x[155] .. x[156]: f1[2]
+ * x[157] .. x[158]: k1[2]
+ * x[159] .. x[160]: piv[2]
+ * x[161] .. x[164]: jac[4]
+ * x[165] .. x[175]: q1[11]
+ * x[176] .. x[186]: v1[11]
+ * x[187] .. x[210]: pre[24], written by *_pre: call it after every change of par
+ * x[211] .. x[305]: spill[95], scratch
  */
 #ifdef MBS_MATH_H
 #include MBS_MATH_H
@@ -107,29 +108,29 @@ enum {
     LID_HINGE_INFO = 46,
     LID_HINGE_DRV = 54,
     LID_HINGE_PAR = 54,
-    LID_HINGE_LAM = 76,
-    LID_HINGE_OUT = 86,
-    LID_HINGE_ENERGY = 92,
-    LID_HINGE_QD = 94,
-    LID_HINGE_Q0 = 105,
-    LID_HINGE_V0 = 116,
-    LID_HINGE_Z0 = 127,
-    LID_HINGE_SQ = 127,
-    LID_HINGE_SV = 138,
-    LID_HINGE_SZ = 149,
-    LID_HINGE_QUAL = 149,
-    LID_HINGE_DY = 150,
-    LID_HINGE_F0 = 152,
-    LID_HINGE_F1 = 154,
-    LID_HINGE_K1 = 156,
-    LID_HINGE_PIV = 158,
-    LID_HINGE_JAC = 160,
-    LID_HINGE_Q1 = 164,
-    LID_HINGE_V1 = 175,
-    LID_HINGE_Z1 = 186,
-    LID_HINGE_PRE = 186,
-    LID_HINGE_SPILL = 210,
-    LID_HINGE_TOTAL = 305
+    LID_HINGE_LAM = 77,
+    LID_HINGE_OUT = 87,
+    LID_HINGE_ENERGY = 93,
+    LID_HINGE_QD = 95,
+    LID_HINGE_Q0 = 106,
+    LID_HINGE_V0 = 117,
+    LID_HINGE_Z0 = 128,
+    LID_HINGE_SQ = 128,
+    LID_HINGE_SV = 139,
+    LID_HINGE_SZ = 150,
+    LID_HINGE_QUAL = 150,
+    LID_HINGE_DY = 151,
+    LID_HINGE_F0 = 153,
+    LID_HINGE_F1 = 155,
+    LID_HINGE_K1 = 157,
+    LID_HINGE_PIV = 159,
+    LID_HINGE_JAC = 161,
+    LID_HINGE_Q1 = 165,
+    LID_HINGE_V1 = 176,
+    LID_HINGE_Z1 = 187,
+    LID_HINGE_PRE = 187,
+    LID_HINGE_SPILL = 211,
+    LID_HINGE_TOTAL = 306
 };
 
 void lid_hinge_newton_0(real *x);
@@ -406,8 +407,9 @@ void lid_hinge_forward_0(real *x)
     const real h1 = x[LID_HINGE_PAR + 16];
     const real R1 = x[LID_HINGE_PAR + 17];
     const real m_o = x[LID_HINGE_PAR + 19];
-    const real stop_closed = x[LID_HINGE_PAR + 20];
-    const real stop_open = x[LID_HINGE_PAR + 21];
+    const real m_1 = x[LID_HINGE_PAR + 20];
+    const real stop_closed = x[LID_HINGE_PAR + 21];
+    const real stop_open = x[LID_HINGE_PAR + 22];
     const real p0 = x[LID_HINGE_PRE];
     const real p1 = x[LID_HINGE_PRE + 1];
     const real p2 = x[LID_HINGE_PRE + 2];
@@ -696,7 +698,7 @@ void lid_hinge_forward_0(real *x)
     const real t264 = t184*(m_o*t259 - (t263*t188 + t187*t262)) + t185*(m_o*t260 + (t188*t262 - t263*t187));
     const real t265 = t186*(t179*t262 + (t188*t260 - t187*t259)) + t264 - (F1 + tau_r1) - tau_r5*t163;
     const real t266 = t169*(t207 + (tau_r2 + t205*t51)) + (t168*(t207 + (tau_r4 + t205*t24)) + (t265 - tau_r3*t166 - tau_r6*t167));
-    const real t267 = K(1)/t189*(tau_r9*t176 + (tau_r7*t173 + (t266 - tau_r8*t172)) - tau_r10*t177);
+    const real t267 = K(1)/(m_1 + t189)*(tau_r9*t176 + (tau_r7*t173 + (t266 - tau_r8*t172)) - tau_r10*t177);
     const real t268 = r_min(K(370.3839864925219)*r_fabs(t102), K(1569.9359528447421)*r_fabs(t110));
     const real t269 = r_min(r_min(t268, K(16.674336992003514)*r_fabs(t56)), K(0.9999999999999991)*r_fabs(t119));
     const real t270 = r_min(r_min(t269, K(612.7556746395152)*r_fabs(t133)), K(6.108413787801925)*r_fabs(t153));
@@ -752,6 +754,7 @@ void lid_hinge_outputs(real *x)
     const real y5 = x[LID_HINGE_PAR + 15];
     const real h1 = x[LID_HINGE_PAR + 16];
     const real m_o = x[LID_HINGE_PAR + 19];
+    const real m_1 = x[LID_HINGE_PAR + 20];
     const real p0 = x[LID_HINGE_PRE];
     const real p4 = x[LID_HINGE_PRE + 4];
     const real p8 = x[LID_HINGE_PRE + 8];
@@ -803,15 +806,16 @@ void lid_hinge_outputs(real *x)
     const real t35 = t18*p18 - t19*p20;
     const real t36 = v_r9 + t32;
     const real t37 = m_o*(t33*t33 + t34*t34) + K(2)*((t19*p18 + t18*p20)*t36*t34 - t35*t36*t33);
-    const real t38 = m_o*(K(-9.81)*t7 - K(9.81)*t8 - K(9.81)*t27 - K(9.81)*t26 - K(9.81)*t25);
+    const real t38 = K(0.5)*(m_1*(v_r1*v_r1)) + K(0.5)*((p19 - t28 + (t28 + p21))*t36*t36 + t37);
+    const real t39 = m_o*(K(-9.81)*t7 - K(9.81)*t8 - K(9.81)*t27 - K(9.81)*t26 - K(9.81)*t25);
     x[LID_HINGE_OUT] = t9 - y5;
     x[LID_HINGE_OUT + 1] = -t3;
     x[LID_HINGE_OUT + 2] = t12/t14;
     x[LID_HINGE_OUT + 3] = -(t13/t14);
     x[LID_HINGE_OUT + 4] = t20 + (t21 + (t22 + (q_r1 + t23) + t24)) + (t19*p8 + t18*p9);
     x[LID_HINGE_OUT + 5] = t25 + (t26 + (t9 + t27)) + (t18*p8 - t19*p9);
-    x[LID_HINGE_ENERGY] = K(0.5)*((p19 - t28 + (t28 + p21))*t36*t36 + t37);
-    x[LID_HINGE_ENERGY + 1] = -(t38 - K(9.81)*t35);
+    x[LID_HINGE_ENERGY] = t38;
+    x[LID_HINGE_ENERGY + 1] = -(t39 - K(9.81)*t35);
 }
 
 void lid_hinge_start(real *x)
@@ -890,8 +894,9 @@ void lid_hinge_start(real *x)
     x[LID_HINGE_PAR + 17] = K(0.012);
     x[LID_HINGE_PAR + 18] = K(0.23);
     x[LID_HINGE_PAR + 19] = K(1.2);
-    x[LID_HINGE_PAR + 20] = K(50000);
-    x[LID_HINGE_PAR + 21] = K(200);
+    x[LID_HINGE_PAR + 20] = K(0);
+    x[LID_HINGE_PAR + 21] = K(50000);
+    x[LID_HINGE_PAR + 22] = K(200);
 }
 
 void lid_hinge_pre(real *x)
@@ -1043,10 +1048,10 @@ void lid_hinge_move(real *x, real h)
 {
     int i = 0;
     for (i = 0; i < 11; ++i) {
-        x[1 + i] = x[105 + i] + (h * x[12 + i]);
+        x[1 + i] = x[106 + i] + (h * x[12 + i]);
     }
     for (i = 0; i < 11; ++i) {
-        x[12 + i] = x[116 + i] + (h * x[23 + i]);
+        x[12 + i] = x[117 + i] + (h * x[23 + i]);
     }
 }
 
@@ -1054,10 +1059,10 @@ void lid_hinge_gather(real *x, real w)
 {
     int i = 0;
     for (i = 0; i < 11; ++i) {
-        x[127 + i] = x[127 + i] + (w * x[12 + i]);
+        x[128 + i] = x[128 + i] + (w * x[12 + i]);
     }
     for (i = 0; i < 11; ++i) {
-        x[138 + i] = x[138 + i] + (w * x[23 + i]);
+        x[139 + i] = x[139 + i] + (w * x[23 + i]);
     }
 }
 
@@ -1069,12 +1074,12 @@ void lid_hinge_rk4(real *x, real h, real v_s0, real v_s1, real whole)
     (void)v_s1;
     (void)whole;
     t = x[0];
-    lid_hinge_copy(x, 1, 12, 34, 105, 116, 127);
+    lid_hinge_copy(x, 1, 12, 34, 106, 117, 128);
     for (i = 0; i < 11; ++i) {
-        x[127 + i] = K(0);
+        x[128 + i] = K(0);
     }
     for (i = 0; i < 11; ++i) {
-        x[138 + i] = K(0);
+        x[139 + i] = K(0);
     }
     lid_hinge_gather(x, K(1));
     for (stage = 0; stage < 3; ++stage) {
@@ -1088,10 +1093,10 @@ void lid_hinge_rk4(real *x, real h, real v_s0, real v_s1, real whole)
         lid_hinge_gather(x, (stage == 2) ? K(1) : K(2));
     }
     for (i = 0; i < 11; ++i) {
-        x[1 + i] = x[105 + i] + ((h / K(6)) * x[127 + i]);
+        x[1 + i] = x[106 + i] + ((h / K(6)) * x[128 + i]);
     }
     for (i = 0; i < 11; ++i) {
-        x[12 + i] = x[116 + i] + ((h / K(6)) * x[138 + i]);
+        x[12 + i] = x[117 + i] + ((h / K(6)) * x[139 + i]);
     }
     x[0] = t + h;
     lid_hinge_forward(x);
@@ -1105,12 +1110,12 @@ void lid_hinge_euler(real *x, real h, real v_s0, real v_s1, real whole)
     (void)v_s1;
     (void)whole;
     t = x[0];
-    lid_hinge_copy(x, 1, 12, 34, 105, 116, 127);
+    lid_hinge_copy(x, 1, 12, 34, 106, 117, 128);
     for (i = 0; i < 11; ++i) {
-        x[12 + i] = x[116 + i] + (h * x[23 + i]);
+        x[12 + i] = x[117 + i] + (h * x[23 + i]);
     }
     for (i = 0; i < 11; ++i) {
-        x[1 + i] = x[105 + i] + (h * x[12 + i]);
+        x[1 + i] = x[106 + i] + (h * x[12 + i]);
     }
     x[0] = t + h;
     lid_hinge_forward(x);
@@ -1120,16 +1125,16 @@ void lid_hinge_displace(real *x, int p)
 {
     int i = 0, k = 0;
     for (i = 0; i < 11; ++i) {
-        x[1 + i] = x[105 + i];
+        x[1 + i] = x[106 + i];
     }
     for (i = 0; i < 11; ++i) {
-        x[12 + i] = x[116 + i];
+        x[12 + i] = x[117 + i];
     }
     for (k = 0; k < 1; ++k) {
-        x[12 + lid_hinge_displace_FREE[(p * 1) + k]] = x[116 + lid_hinge_displace_FREE[(p * 1) + k]] + x[151 + k];
+        x[12 + lid_hinge_displace_FREE[(p * 1) + k]] = x[117 + lid_hinge_displace_FREE[(p * 1) + k]] + x[152 + k];
     }
     for (k = 0; k < 1; ++k) {
-        x[1 + lid_hinge_displace_FREE[(p * 1) + k]] = x[105 + lid_hinge_displace_FREE[(p * 1) + k]] + x[150 + k];
+        x[1 + lid_hinge_displace_FREE[(p * 1) + k]] = x[106 + lid_hinge_displace_FREE[(p * 1) + k]] + x[151 + k];
     }
 }
 
@@ -1148,27 +1153,27 @@ void lid_hinge_factor(real *x)
     real f = 0, inverse = 0, size = 0, swap = 0;
     for (c = 0; c < 2; ++c) {
         best = c;
-        size = r_fabs(x[(160 + (c * 2)) + c]);
+        size = r_fabs(x[(161 + (c * 2)) + c]);
         for (r = c + 1; r < 2; ++r) {
-            if (r_fabs(x[(160 + (r * 2)) + c]) > size) {
-                size = r_fabs(x[(160 + (r * 2)) + c]);
+            if (r_fabs(x[(161 + (r * 2)) + c]) > size) {
+                size = r_fabs(x[(161 + (r * 2)) + c]);
                 best = r;
             }
         }
-        x[158 + c] = (real)best;
+        x[159 + c] = (real)best;
         if (best != c) {
             for (j = 0; j < 2; ++j) {
-                swap = x[(160 + (c * 2)) + j];
-                x[(160 + (c * 2)) + j] = x[(160 + (best * 2)) + j];
-                x[(160 + (best * 2)) + j] = swap;
+                swap = x[(161 + (c * 2)) + j];
+                x[(161 + (c * 2)) + j] = x[(161 + (best * 2)) + j];
+                x[(161 + (best * 2)) + j] = swap;
             }
         }
-        inverse = K(1) / x[(160 + (c * 2)) + c];
+        inverse = K(1) / x[(161 + (c * 2)) + c];
         for (r = c + 1; r < 2; ++r) {
-            f = x[(160 + (r * 2)) + c] * inverse;
-            x[(160 + (r * 2)) + c] = f;
+            f = x[(161 + (r * 2)) + c] * inverse;
+            x[(161 + (r * 2)) + c] = f;
             for (j = c + 1; j < 2; ++j) {
-                x[(160 + (r * 2)) + j] = x[(160 + (r * 2)) + j] - (f * x[(160 + (c * 2)) + j]);
+                x[(161 + (r * 2)) + j] = x[(161 + (r * 2)) + j] - (f * x[(161 + (c * 2)) + j]);
             }
         }
     }
@@ -1179,22 +1184,22 @@ void lid_hinge_backsolve(real *x, int o)
     int best = 0, c = 0, i = 0, j = 0, k = 0, r = 0;
     real swap = 0;
     for (c = 0; c < 2; ++c) {
-        best = (int)x[158 + c];
+        best = (int)x[159 + c];
         swap = x[o + c];
         x[o + c] = x[o + best];
         x[o + best] = swap;
     }
     for (r = 0; r < 2; ++r) {
         for (j = 0; j < r; ++j) {
-            x[o + r] = x[o + r] - (x[(160 + (r * 2)) + j] * x[o + j]);
+            x[o + r] = x[o + r] - (x[(161 + (r * 2)) + j] * x[o + j]);
         }
     }
     for (k = 0; k < 2; ++k) {
         i = 1 - k;
         for (j = i + 1; j < 2; ++j) {
-            x[o + i] = x[o + i] - (x[(160 + (i * 2)) + j] * x[o + j]);
+            x[o + i] = x[o + i] - (x[(161 + (i * 2)) + j] * x[o + j]);
         }
-        x[o + i] = x[o + i] / x[(160 + (i * 2)) + i];
+        x[o + i] = x[o + i] / x[(161 + (i * 2)) + i];
     }
 }
 
@@ -1207,43 +1212,43 @@ void lid_hinge_implicit(real *x, real h, real v_s0, real v_s1, real whole)
     (void)whole;
     t = x[0];
     p = (int)x[48];
-    lid_hinge_copy(x, 1, 12, 34, 105, 116, 127);
-    lid_hinge_slopes(x, p, 152);
+    lid_hinge_copy(x, 1, 12, 34, 106, 117, 128);
+    lid_hinge_slopes(x, p, 153);
     for (j = 0; j < 2; ++j) {
         for (i = 0; i < 2; ++i) {
-            x[150 + i] = K(0);
+            x[151 + i] = K(0);
         }
         step = K(1e-07);
         if ((j >= 1) && (j < 2)) {
             step = K(1e-06);
         }
-        x[150 + j] = step;
+        x[151 + j] = step;
         lid_hinge_displace(x, p);
         lid_hinge_forward(x);
-        lid_hinge_slopes(x, p, 154);
+        lid_hinge_slopes(x, p, 155);
         for (i = 0; i < 2; ++i) {
-            x[(160 + (i * 2)) + j] = ((K(-1.7071067811865475) * h) * (x[154 + i] - x[152 + i])) / step;
+            x[(161 + (i * 2)) + j] = ((K(-1.7071067811865475) * h) * (x[155 + i] - x[153 + i])) / step;
         }
-        x[(160 + (j * 2)) + j] = x[(160 + (j * 2)) + j] + K(1);
+        x[(161 + (j * 2)) + j] = x[(161 + (j * 2)) + j] + K(1);
     }
     lid_hinge_factor(x);
     for (i = 0; i < 2; ++i) {
-        x[156 + i] = x[152 + i];
+        x[157 + i] = x[153 + i];
     }
-    lid_hinge_backsolve(x, 156);
+    lid_hinge_backsolve(x, 157);
     for (i = 0; i < 2; ++i) {
-        x[150 + i] = h * x[156 + i];
+        x[151 + i] = h * x[157 + i];
     }
     lid_hinge_displace(x, p);
     x[0] = t + h;
     lid_hinge_forward(x);
-    lid_hinge_slopes(x, p, 154);
+    lid_hinge_slopes(x, p, 155);
     for (i = 0; i < 2; ++i) {
-        x[154 + i] = x[154 + i] - (K(2) * x[156 + i]);
+        x[155 + i] = x[155 + i] - (K(2) * x[157 + i]);
     }
-    lid_hinge_backsolve(x, 154);
+    lid_hinge_backsolve(x, 155);
     for (i = 0; i < 2; ++i) {
-        x[150 + i] = h * ((K(1.5) * x[156 + i]) + (K(0.5) * x[154 + i]));
+        x[151 + i] = h * ((K(1.5) * x[157 + i]) + (K(0.5) * x[155 + i]));
     }
     lid_hinge_displace(x, p);
     lid_hinge_forward(x);
@@ -1258,7 +1263,7 @@ void lid_hinge_substep(real *x, real h, real v_s0, real v_s1, real whole, int me
         if (attempt > 0) {
             x[48] = (real)i_mod(((int)x[48]) + 1, 1);
             x[50] = x[50] + K(1);
-            lid_hinge_copy(x, 164, 175, 186, 1, 12, 34);
+            lid_hinge_copy(x, 165, 176, 187, 1, 12, 34);
             x[0] = t;
             lid_hinge_forward(x);
         }
