@@ -11,6 +11,7 @@ from mbs_core.symbolic import absolute, maximum, minimum, power, select, sqrt
 
 SOFT = 1e-4             # m: rounds the beginning of a touch, where the bristle's energy is nothing yet
 RELEASE = 1e-3          # s: a bristle in the air comes back in this time
+QUICK = 2e-5            # s: no bristle turns over in less, however fast it slides: an explicit step of 50 us stays stable
 
 
 def edge_contact(point, on, origin, normal, along=None, radius=0.0, stiffness=1e7, exponent=2.0, hysteresis=0.0,
@@ -28,7 +29,7 @@ def edge_contact(point, on, origin, normal, along=None, radius=0.0, stiffness=1e
         n, height = _nearest(p, origin, normal, along)
         depth, approach = radius - height, -(v[0] * n[0] + v[1] * n[1])
         x = maximum(depth, 0.0)
-        viscous = hysteresis if ease is None else hysteresis / (1.0 + x * x / (ease * ease))
+        viscous = hysteresis if ease is None else hysteresis / (1.0 + power(x / ease, 4))
         push = hunt_crossley(depth, approach, scale * stiffness, exponent, viscous, loss)
         elastic = scale * stiffness * power(x, exponent)
         m.store(elastic * x / (exponent + 1.0), name)
@@ -41,7 +42,9 @@ def edge_contact(point, on, origin, normal, along=None, radius=0.0, stiffness=1e
             z = m.state(f'{name}.bristle')
             m.derivative(z, _bristle(z, slide, depth, approach, exponent, bristle))
             m.store(0.5 * friction * elastic * bristle * z * z, f'{name}.bristle')
-            drag = -friction * elastic * z
+            # turned over late, a bristle would give back more than it holds: it pushes less on its way back
+            back = select(z * slide < 0.0, bristle / (bristle + QUICK * absolute(slide)), 1.0)
+            drag = -friction * elastic * z * back
             force = (force[0] - drag * n[1], force[1] + drag * n[0], 0.0)
             torque = (0.0, 0.0, -drag * radius)
         m.push(point, force, on=on, torque=torque, name=name, frame=on)
@@ -68,5 +71,7 @@ def _bristle(z, slide, depth, approach, exponent, length):
 
     The bristle stores mu N length z^2 / 2. Without the last term a growing N would fill it from nowhere.
     """
-    yielding = 0.5 * exponent * maximum(approach, 0.0) / (maximum(depth, 0.0) + SOFT)
-    return select(0.0 < depth, (slide - absolute(slide) * z) / length - yielding * z, -z / RELEASE)
+    closing = maximum(approach, 0.0)
+    yielding = 0.5 * exponent * closing / (maximum(depth, 0.0) + SOFT + QUICK * closing)
+    bending = (slide - absolute(slide) * z) / (length + QUICK * absolute(slide))
+    return select(0.0 < depth, bending - yielding * z, -z / RELEASE)

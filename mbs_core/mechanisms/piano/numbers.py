@@ -10,7 +10,7 @@ GEOMETRY = {                       # name: value in mm
     'back.press': 0.0760,          # how deep the resting key lies in it: the angle is 0 there
     'capstan.x': 109.0, 'capstan.y': 25.008,
     'damper.x': 160.0, 'damper.gap': 2.6,
-    'check.x': 221.96, 'check.y': 99.2,
+    'check.x': 221.7, 'check.y': 99.2,
     'whippen.x': 176.0, 'whippen.y': 58.0, 'heel.y': -33.0,
     'jack.x': -90.0, 'jack.y': -2.0, 'jack.edge': 2.0, 'jack.top': 50.0, 'toe.x': -24.0, 'toe.y': 6.0,
     'lever.x': -50.0, 'lever.y': 34.0, 'lever.top': 14.15, 'tip.x': -62.0, 'tip.y': 14.0,
@@ -36,7 +36,7 @@ FELTS = {                          # contact: (k in N/m^p, p, hysteresis in s/m,
     'lever': (3.9e11, 3.0, 150.0, 0.5, 0.20),
     'button': (6.0e7, 2.0, 5.0, 0.5, 0.15),
     'drop': (1.2e7, 2.0, 5.0, 0.5, 0.15),
-    'check': (3.0e7, 2.0, 3.0, 0.8, 0.8),
+    'check': (1.6e7, 2.0, 3.0, 0.8, 0.9),
     'string': (4.5e9, 2.5, 0.15, None, 0.0),
     'damper': (2.0e7, 2.0, 5.0, 0.6, 0.0),
     'front': (8.0e7, 2.0, 5.0, 0.7, 0.0),
@@ -45,13 +45,13 @@ FELTS = {                          # contact: (k in N/m^p, p, hysteresis in s/m,
 }
 EASE = 0.2e-3                      # m: knuckle leather and heel cloth lose half their hysteresis when pressed by this
 SPRINGS = {                        # N m, N m/rad, N m s/rad
-    'jack': (0.0042, 0.010, 2e-5), 'lever': (0.070, 0.12, 3e-3),
+    'jack': (0.0042, 0.010, 2e-5), 'lever': (0.070, 0.12, 6e-3),
 }
 STOPS = {'jack': (20.0, 4e-3), 'lever': (30.0, 1e-2)}      # N m/rad and N m s/rad, button of the jack, hook of the lever
 PIVOTS = {                         # N m of friction, rad/s over which its sign is rounded
     'key': (1.2e-3, 5e-3), 'whippen': (1.2e-3, 1e-2), 'jack': (1.5e-4, 5e-2), 'lever': (4e-4, 5e-2), 'hammer': (1.01e-3, 5e-2),
 }
-STRING = {'mass': 3.0e-3, 'rate': 3.0e4, 'loss': 6.0}      # the struck place: kg, N/m, N s/m
+STRING = {'mass': 3.0e-3, 'rate': 3.0e4, 'loss': 2.5}      # the struck place: kg, N/m, N s/m
 SHANK = {'x': 35.0, 'mass': 2.5, 'com': 20.0, 'rate': 8.0, 'loss': 4e-3}     # its bending, as a hinge (mm, g, N m/rad, N m s/rad)
 DAMPER_PRESS = 0.05                # N beside its weight
 FIRM = 5.0                         # N: the finger that measures the dip
@@ -60,6 +60,6 @@ REGULATION = {                     # what the technician measures at this settin
     'let_off': 4.3e-3, 'drop': 1.0e-3, 'blow': 48e-3, 'dip': 9.5e-3, 'back_check': 15e-3,
 }
 TURNS = {                          # how far a screw moves for a change of what is measured: m per m
-    'let_off': -0.17, 'drop': -0.2, 'blow': -0.09, 'back_check': 0.1,
+    'let_off': -0.25, 'drop': -0.21, 'blow': -0.087, 'back_check': -0.235,
 }
 START = {'whippen': 0.0021833, 'jack': -0.0002062, 'lever': -0.0012925, 'hammer': -0.0002086}      # rad: the action at rest
