@@ -77,9 +77,9 @@ def test_generated_model_carries_the_lid_at_every_stroke():
         for _ in range(20):                       # no controller at all: the model alone
             sim.setpoint(*[(0.0, 0.0, 0.0, 0.0)] * 2)
             sim.run(MAIN_TICKS)
-        for rod in (0, 1):
-            assert sim.view(rod)['force'] == pytest.approx(both_N / 2, rel=0.03, abs=0.2)
-        assert sim.get('position') == pytest.approx(stroke, abs=5e-4)    # and it stays where it was
+        both = [sim.view(rod)['force'] for rod in (0, 1)]      # what keeps them together takes from one and gives to the other
+        assert sum(both) == pytest.approx(both_N, rel=0.03, abs=0.4) and abs(both[0] - both[1]) < 2.0
+        assert sim.get('position') == pytest.approx(stroke, abs=7e-4)    # and stays there: 2.5 N of stiction over 4000 N/m
     assert sim.violations == {}
 
 

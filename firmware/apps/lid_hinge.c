@@ -2,7 +2,8 @@
  *
  * The main loop runs the reduced model of the hinge: generated C (`haptic generate lid_hinge --emit c`) behind
  * lid_hinge_model(), which gives the force that the lid's weight and motion need. The host's set-point adds the
- * controller's part as a local law (q0 and K, B follow the reference), so that F1 = F1m + F1c as in the paper.
+ * controller's part as a local law (q0 and K, B follow the reference), so that F1 = F1m + F1c as in the paper. A force
+ * between both rods keeps them together.
  * Coordinate: stroke r1 of each rod in m, positive when the lid opens. Numbers are those of plants/screw.c. */
 #include "lid_hinge.h"
 
@@ -16,10 +17,22 @@ __attribute__((weak)) float lid_hinge_model(float r1_m, float v1_m_s, unsigned a
   return 0.0f;
 }
 
+/* What keeps both rods together: a stiff lid would carry the difference otherwise. Bounded, so that a jammed rod is not
+ * broken by the other one: the difference then grows to skew_max, and FAULT_SKEW lets go of both. */
+#define SYNC_N_PER_M 10000.0f
+#define SYNC_NS_PER_M 60.0f
+#define SYNC_MAX_N 15.0f
+
+static float synchronise(const struct app_io *io) {
+  const float force = SYNC_N_PER_M * (io->q[1] - io->q[0]) + SYNC_NS_PER_M * (io->qd[1] - io->qd[0]);
+  return force > SYNC_MAX_N ? SYNC_MAX_N : force < -SYNC_MAX_N ? -SYNC_MAX_N : force;
+}
+
 static void main_loop(struct app_io *io) {
+  const float together = synchronise(io);
   unsigned i;
   for (i = 0; i < 2u; i++) {
-    io->force[i] = lid_hinge_model(io->q[i], io->qd[i], i);
+    io->force[i] = lid_hinge_model(io->q[i], io->qd[i], i) + (i == 0u ? together : -together);
   }
 }
 

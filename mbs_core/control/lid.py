@@ -82,7 +82,7 @@ class Tuning:
     observer: float = 150.0          # 1/s
     learning: float = 1.0            # share of the learned error that is compensated
     forget: float = 0.15             # s, after which a lasting residual counts as an error of the model
-    threshold: float = 2.2           # N at the lid's edge, sudden
+    threshold: float = 2.0           # N at the lid's edge, sudden
     lasting: float = 7.0             # N at the lid's edge, however slowly it came
     slow: float = 2e-3               # m/s below which dry friction is in doubt, and widens both by 1.5 coulomb ...
     settle: float = 0.06             # ... until so many s after breaking away
@@ -145,7 +145,7 @@ def control(x, m, command, assist, c, applied=None) -> tuple:
     moved = (1.0 - soft) * (m.m_r * feed + friction(v_wanted, c))
     residual = c.observer * (m.m_r * m.v - x.impulse)
     followed = soft * (0.7 * friction(m.v, c) + c.help * residual - c.drag * m.v)
-    learned = c.learning * (1.0 - soft) * clip(x.bias, -2.0 * c.coulomb, 2.0 * c.coulomb)
+    learned = c.learning * (1.0 - x.doubt) * (1.0 - soft) * clip(x.bias, -2.0 * c.coulomb, 2.0 * c.coulomb)
     model = x.grip * (m.weight + inertial + moved + followed - learned)
     feedback = x.grip * (1.0 - soft) * m.m_r * (full - feed)
     force = model + feedback
@@ -162,9 +162,10 @@ def control(x, m, command, assist, c, applied=None) -> tuple:
     rates = Memory(sigma_rate, wish_rate, w_rate, x.delta_rate, delta_acc, (force - x.made) / c.lag,
                    free * (explained + residual) + (1.0 - free) * 200.0 * (momentum - x.impulse),
                    learn * (free * residual - x.bias), learn * (free * residual / m.edge - x.bias_edge),
-                   (rest - x.doubt) / select(rest > x.doubt, 0.005, c.settle),
+                   (rest - x.doubt) / select(rest > x.doubt, 0.02, c.settle),
                    select(assist > 0.5, -200.0 * x.hit, select(
-                       alarm > 0.5, 400.0 * (1.0 - x.hit), select(absolute(command) < 0.5, -200.0 * x.hit, 0.0))),
+                       alarm > 0.5, 400.0 * (1.0 - x.hit),
+                       select(absolute(command) < 0.5, -200.0 * x.hit, select(x.hit > 0.5, 0.0, -300.0 * x.hit)))),
                    (held - x.grip) / select(held > x.grip, TAKE, LET_GO))
     told = {'model': model, 'feedback': feedback, 'residual': residual / m.edge, 'surplus': armed * surplus, 'alarm': alarm, 'theta_wanted': p['theta'][0],
             'h_wanted': p['h'][0] + c.lift * p['theta'][0] / c.theta_open, 'z_wanted': wanted[0], 'z': z}

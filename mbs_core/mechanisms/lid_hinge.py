@@ -7,6 +7,7 @@ open; they do nothing inside the stroke.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,6 +48,34 @@ def lid_hinge(stops=True, rubbing='none') -> Mechanism:
     rubbing: friction of the screw, 'none' as in the paper's model, 'stribeck', or 'lugre' with a state for its bristles.
     """
     m = Mechanism('lid_hinge', gravity=(0.0, -9.81, 0.0), doc='Lid hinge with cam and follower of 000')
+    hinge = assemble(m)
+    m.add(effort(hinge.B1, m.input('F1', 'N', doc='Pull of the actuator'), 'F1'))
+    _rub(m, hinge.B1, rubbing)
+    if stops:
+        closed = m.parameter('stop.closed', 5e4, 'N/m', (1e3, 1e6), 'Stop under the closed lid')
+        opened = m.parameter('stop.open', 200.0, 'N m/rad', (1.0, 1e4), 'Stop of the open lid')
+        m.add(felt(-hinge.h_o, closed, exponent=1.0, hysteresis=5.0, name='stop.closed'))
+        m.add(felt(hinge.theta_o - OPEN, opened, exponent=1.0, hysteresis=1.0, name='stop.open'))
+    tell(m, hinge)
+    return m
+
+
+class Hinge(NamedTuple):
+    """The tree and its loops in a mechanism, with what the lid does."""
+
+    p: dict                          # lengths, as parameters
+    m_o: object
+    m_1: object
+    B1: object
+    lid: object                      # its centre of mass
+    h_o: object
+    theta_o: object
+    J_h: object
+    J_theta: object
+
+
+def assemble(m, massless=False) -> Hinge:
+    """Put the ten joints, eight loop equations and the cam into a mechanism; massless: where the device itself has the mass."""
     p = {name: m.parameter(name, d, 'mm', (low, high), doc) for name, (d, low, high, doc) in LENGTHS.items()}
     p['l_o'] = m.parameter('l_o', 230, 'mm', (50, 500), 'Lid, from the centre it turns about to its front')
     m_o = m.parameter('m_o', 1.2, 'kg', (0.05, 5.0), 'Mass of the lid')
@@ -58,7 +87,7 @@ def lid_hinge(stops=True, rubbing='none') -> Mechanism:
         kept = {'initial' if j == 1 else 'guess': start[j - 1]}
         return m.body(f'r{j}', on=on.at(x, y, 0), joint=joint, **kept, **inertia)
 
-    B1 = body(1, m.ground, joint=prismatic('x'), mass=m_1)
+    B1 = body(1, m.ground, joint=prismatic('x'), **({} if massless else {'mass': m_1}))
     m.independent(B1)
     B2 = body(2, B1)
     B3 = body(3, B2, p['l2'])
@@ -67,7 +96,8 @@ def lid_hinge(stops=True, rubbing='none') -> Mechanism:
     B6 = body(6, B5, p['x56'], p['y56'])
     B7 = body(7, B5, p['x57'], p['y57'])
     B8 = body(8, B7, g['l7'])
-    B9 = body(9, B8, g['l8'], mass=m_o, com=(*g['G'], 0), inertia=m_o * p['l_o'] * p['l_o'] / 12)
+    lid = {} if massless else {'mass': m_o, 'com': (*g['G'], 0), 'inertia': m_o * p['l_o'] * p['l_o'] / 12}
+    B9 = body(9, B8, g['l8'], **lid)
     B10 = body(10, B9, g['l9'])
 
     height = m.position(B5)
@@ -79,24 +109,19 @@ def lid_hinge(stops=True, rubbing='none') -> Mechanism:
     cam = Curve(g['start'], math.pi / 2, [segment(p['h1']), arc(p['R1'], angle=g['b1'], turn='right'),
                                           arc(p['l6'], angle=g['b2'] - g['b1'], turn='right')])
     s = m.on_curve(B6.at(p['l6']), cam, name='cam')
-    m.add(effort(B1, m.input('F1', 'N', doc='Pull of the actuator'), 'F1'))
-
-    _rub(m, B1, rubbing)
-    h_o, theta_o = height[1] - p['y5'], -(B2.q + B4.q)
-    if stops:
-        closed = m.parameter('stop.closed', 5e4, 'N/m', (1e3, 1e6), 'Stop under the closed lid')
-        opened = m.parameter('stop.open', 200.0, 'N m/rad', (1.0, 1e4), 'Stop of the open lid')
-        m.add(felt(-h_o, closed, exponent=1.0, hysteresis=5.0, name='stop.closed'))
-        m.add(felt(theta_o - OPEN, opened, exponent=1.0, hysteresis=1.0, name='stop.open'))
     J_h, J_theta = rates(p, B2.q, B3.q, B4.q, B6.q, cam.at(s.q)[2])
-    m.output('h_o', h_o, 'm', 'Height of the lid')
-    m.output('theta_o', theta_o, 'rad', 'Tilt of the lid')
-    m.output('J_hr', J_h, '1', 'Rate of h_o for a unit rate of r1')
-    m.output('J_thetar', J_theta, 'rad/m', 'Rate of theta_o for a unit rate of r1')
-    x, y, _ = m.position(B9.at(*g['G']))
+    return Hinge(p, m_o, m_1, B1, B9.at(*g['G']), height[1] - p['y5'], -(B2.q + B4.q), J_h, J_theta)
+
+
+def tell(m, hinge):
+    """Declare the outputs of fig. 6 and where the lid is."""
+    m.output('h_o', hinge.h_o, 'm', 'Height of the lid')
+    m.output('theta_o', hinge.theta_o, 'rad', 'Tilt of the lid')
+    m.output('J_hr', hinge.J_h, '1', 'Rate of h_o for a unit rate of r1')
+    m.output('J_thetar', hinge.J_theta, 'rad/m', 'Rate of theta_o for a unit rate of r1')
+    x, y, _ = m.position(hinge.lid)
     m.output('lid.x', x, 'm', 'Centre of mass of the lid, to the rear')
     m.output('lid.y', y, 'm', 'Centre of mass of the lid, upward')
-    return m
 
 
 def _rub(m, joint, rubbing):
