@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mbs_core.errors import MbsError
 from mbs_haptics.validate import piano_render
 from mbs_haptics.validate.claims import Claim
 from mbs_haptics.validate.phases import find_phases, smooth_curve
@@ -17,18 +18,28 @@ WORDS = {'dip': 'normal', 'dip.no_damper': 'without damper', 'button.high': 'but
 def judge(recorded):
     """Return P6 to P8, then blows, rendering error and actuator."""
     curves = {name: curve for name in WORDS if (curve := stroke(recorded, name)) is not None}
+    if not curves and not recorded.scenes:
+        raise MbsError(f"the recording '{recorded.path}' has no scenes: mark them while recording (docs/validate.md)")
     return [phases(curves), let_off(curves), hammer_mass(curves), *piano_render.judge(recorded)]
 
 
 def stroke(recorded, name):
-    """Return (front, force) of the downward half of a slow dip: m and N at the front, what a hand feels; None without it."""
-    truth, t = in_scene(recorded, 'truth', name)
-    if truth is not None and 'hand.force' in truth.names:
+    """Return (front, force) of a slow dip downward, m and N at the front; of several scenes of this name the median; or None."""
+    found = [one for scene in recorded.scenes if scene.name == name and (one := one_stroke(recorded, scene)) is not None]
+    if len(found) < 2:
+        return found[0] if found else None
+    grid = np.arange(max(x[0] for x, _ in found), min(x.max() for x, _ in found), 5e-6)
+    return grid, np.median([np.interp(grid, *smooth_curve(x, f, 4e-5)) for x, f in found], axis=0)
+
+
+def one_stroke(recorded, scene):
+    """Return (front, force) of the downward half of one dip: what a hand feels, or without a gauge what the actuator adds."""
+    truth = recorded.part('truth', scene) if 'truth' in recorded else None
+    if truth is not None and len(truth.t) and 'hand.force' in truth.names:
         x, f = truth['height'], truth['hand.force']
-    else:                       # no force gauge: what the actuator adds at the front
-        setpoint, t = in_scene(recorded, 'setpoint', name)
-        joint, _ = in_scene(recorded, 'joint_states', name)
-        if setpoint is None or joint is None:
+    else:
+        setpoint, joint = recorded.part('setpoint', scene), recorded.part('joint_states', scene)
+        if len(setpoint.t) < 100 or len(joint.t) < 100:
             return None
         x, f = FRONT * np.sin(joint.at(setpoint.t, 'key')), -setpoint.column('key', 'effort') / FRONT
     down = int(np.argmax(x > x.max() - 2e-5))
@@ -49,7 +60,7 @@ def phases(curves) -> Claim:
     claim.measure('phases', normal.found, '', 'ABCD', 'found by rules in the curve', ok=normal.found == 'ABCD')
     if normal.peak:
         x, f = smooth_curve(*curves['dip'], SMOOTH)
-        near = (x > normal.c[0]) & (x < normal.c[1])
+        near = (x > normal.c[0]) & (x < normal.c[1] - SMOOTH / 2)       # not into the bottom
         top = x[near][np.argmax(f[near])]
         claim.measure('peak_position', 1e3 * float(top), 'mm', '8..9', f'of the escapement; it begins at {1e3 * normal.c[0]:.1f} mm')
         claim.measure('escapement', normal.peak[1] - normal.level, 'N', '0.15..1.6', 'how far it stands out of the travel')
@@ -111,7 +122,7 @@ def hammer_mass(curves) -> Claim:
         claim.lacks('ordered', "the recording lacks the scenes 'dip' and 'mass.*'")
         return claim
     end = min(find_phases(*curves[name]).d[0] for name in names if find_phases(*curves[name]).d) - 1e-4
-    at = np.arange(0.4e-3, end, 5e-5)
+    at = np.arange(0.4e-3, end - SMOOTH / 2, 5e-5)
     level = {name: resampled(curves[name], at) for name in names}
     for low, high in zip(names, names[1:]):
         gap = level[high] - level[low]
