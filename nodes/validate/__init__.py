@@ -15,7 +15,7 @@ def devices() -> list:
     """Return the names of the devices that have claims."""
     folder = Path(__file__).resolve().parent
     return sorted(path.stem for path in folder.glob('*.py')
-                  if not path.stem.startswith('_') and 'def judge(' in path.read_text(encoding='utf-8'))
+                  if not path.stem.startswith('_') and 'def stage(' in path.read_text(encoding='utf-8'))
 
 
 def module_of(device):
