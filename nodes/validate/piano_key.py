@@ -18,7 +18,7 @@ TOPICS = ('joint_states', 'setpoint', 'model_outputs')
 SIGNALS = ('height', 'velocity', 'force', 'hand.force')     # of the plant: front (m), coil (m/s), coil force (N), finger (N)
 BED = {'travel': 0.0047, 'stop_damping': 300.0}             # felt under the key: 9.5 mm of dip at the front under 5 N
 PROFILE, STROKES, BLOWS, SINE = 2, 5, 6, 7                  # programs of the hand (firmware/plants/parts.h)
-TOUCHES = {'pp': 1.2, 'p': 2.0, 'mf': 5.0, 'f': 12.0, 'ff': 20.0}       # N of the finger
+TOUCHES = {'pp': 1.5, 'p': 2.0, 'mf': 5.0, 'f': 12.0, 'ff': 20.0}       # N of the finger
 VARIANTS = {                                                # scene: what is turned, live
     'dip': {}, 'dip.no_damper': {'damper.on': 0.0}, 'button.high': {'regulation.button': 0.0005},
     'button.low': {'regulation.button': -0.0005}, 'mass.high': {'hammer.mass': 0.01474}, 'mass.very_high': {'hammer.mass': 0.01774},
