@@ -1,6 +1,7 @@
 /* A steering column: wheel and direct-drive motor on one shaft, absolute multiturn encoder, three pedals.
  *
- * Angle in rad, torque in N m. End stops are soft; arms hold the wheel as a spring and a damper. */
+ * Angle in rad, torque in N m. End stops are soft; arms hold the wheel as a spring and a damper. Muscles take their time:
+ * where the arms pull to follows hand.target with the lag arm_lag_s, and hands that hold the wheel turn with it. */
 #include <math.h>
 
 #include "parts.h"
@@ -17,6 +18,8 @@ struct column {
   double encoder_offset_counts;
   double throttle, brake, clutch; /* 0..1 */
   double force;                   /* torque of the motor */
+  double arm_lag_s, arm_inertia;  /* of the muscles; of arms that hold the wheel */
+  double reach;                   /* where the arms pull to */
 };
 
 static void column_init(void *state, uint64_t seed) {
@@ -49,16 +52,28 @@ static double stop_torque(const struct column *column) {
   return -copysign(column->stop_stiffness * over, column->position) - column->stop_damping * column->velocity;
 }
 
+static double arm_torque(struct column *column, double h) {
+  struct hand *hand = &column->common.hand;
+  const double wanted = hand->target;
+  double torque;
+  column->reach += (wanted - column->reach) * (h / (column->arm_lag_s + h));
+  hand->target = column->reach;
+  torque = hand_step(hand, column->common.t_s, column->position, column->velocity);
+  hand->target = wanted;
+  return torque;
+}
+
 static void column_step(void *state, double dt_s, const float *duty, const enum hal_gate *gate) {
   struct column *column = state;
   struct common *common = &column->common;
   const double h = dt_s / PLANT_STEPS;
   unsigned i;
   for (i = 0; i < PLANT_STEPS; i++) {
-    const double arms = hand_step(&common->hand, common->t_s, column->position, column->velocity);
+    const double arms = arm_torque(column, h);
+    const double held = (int)common->hand.mode == HAND_IMPEDANCE ? column->arm_inertia : 0.0;
     column->force = winding_step(&common->winding[0], h, common->supply_V, (double)duty[0], gate[0], column->velocity);
-    column->velocity = slide(column->velocity, column->force + arms + stop_torque(column), column->inertia,
-                             column->coulomb, column->viscous, h);
+    column->velocity = slide(column->velocity, column->force + arms + stop_torque(column),
+                             column->inertia + held, column->coulomb, column->viscous, h);
     column->position += column->velocity * h;
     common->t_s += h;
   }
@@ -99,7 +114,8 @@ static const struct field fields[] = {FIELD(position),     FIELD(velocity),
                                       FIELD(travel),       FIELD(stop_stiffness),
                                       FIELD(stop_damping), FIELD(encoder_offset_counts),
                                       FIELD(throttle),     FIELD(brake),
-                                      FIELD(clutch),       {NULL, 0}};
+                                      FIELD(clutch),       FIELD(arm_lag_s),
+                                      FIELD(arm_inertia),  {NULL, 0}};
 
 const struct plant_type plant_column = {"steering_wheel", column_init,        column_step,
                                         column_sample,    column_calibration, fields};

@@ -38,6 +38,7 @@ def car(driven=True, suspension='wishbone', tyre='pac2002', assist=False, speed=
     corners, contacts = _corners(m, chassis, rack, numbers, points, axles, suspension, _tyre(tyre), road, speed / 3.6)
     arm = points.steering_arm if suspension == 'simple' else corner_parts.steering_arm(points)
     wheel, stiffness, loss = steering.add_column(m, chassis, rack, arm, 0.0 if driven else rim, assist)
+    steering.add_probe(m, wheel)
     own = m.velocity(chassis.at())
     heading = ve.column(m.rotation(chassis), 0)
     pace = ve.dot(own, heading)

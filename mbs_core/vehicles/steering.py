@@ -1,7 +1,9 @@
 """From the steering wheel to the rack: column, pinion, friction, end stops, and an assisted column with a torsion bar."""
 
+import math
+
 from mbs_core.description import friction, prismatic, revolute
-from mbs_core.symbolic import absolute, maximum
+from mbs_core.symbolic import absolute, maximum, sin
 
 STOP_ONSET = 0.05          # rad over which the end stop comes to its full rate
 RACK, WHEEL = 2.5, 0.5     # kg
@@ -13,6 +15,15 @@ COLUMN = 0.004             # kg m2 of the modelled column; the rim belongs to th
 def add_rack(m, chassis):
     """Return the rack, sliding along y of the chassis, in whose axes it is mounted."""
     return m.body('rack', chassis.at(), prismatic('y'), mass=RACK, com=(0.9, 0.0, 0.32), inertia=(0.15, 0.01, 0.15))
+
+
+def add_probe(m, wheel):
+    """Add a sine of torque to the steering wheel, for measuring what a device makes of it; off by default."""
+    size = m.parameter('probe.torque', 0.0, 'N m', (0.0, 2.0), 'Amplitude of the test torque on the steering wheel')
+    frequency = m.parameter('probe.frequency', 1.0, 'Hz', (0.1, 200.0), 'Frequency of the test torque')
+    phase = m.state('probe.phase')
+    m.derivative(phase, 2.0 * math.pi * frequency)
+    m.push_joint(wheel, size * sin(phase), 'probe')
 
 
 def add_column(m, chassis, rack, arm, rim=0.0, assist=False):
