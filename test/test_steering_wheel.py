@@ -55,7 +55,7 @@ def test_driver_refuses_what_makes_no_sense():
 
 def test_configuration_measures_the_pedals():
     """The device has one driven joint and three pedals that are only measured, released at 0.3 V and pressed at 2.7 V."""
-    device = config.load('steering_wheel') if hasattr(config, 'load') else config.device(config.read(config.find('steering_wheel')))
+    device = config.load('steering_wheel')
     assert device.names == ['steering_wheel']
     assert device.auxiliary_names == ['accelerator', 'brake', 'clutch']
     for joint in device.auxiliary:
