@@ -14,7 +14,7 @@ from pathlib import Path
 
 PACKAGE = 'mbs_haptics'
 # The nodes of this package: each is a module with main(), a console script and a file of lib/mbs_haptics.
-EXECUTABLES = ('rosbotran', 'roscom', 'recorder', 'viewer', 'sound')
+EXECUTABLES = ('rosbotran', 'lid', 'roscom', 'recorder', 'viewer', 'sound')
 GUARD = '_ROS_WHEELS_BOOTSTRAP_COMPLETE'
 INDEX = Path('share') / 'ament_index' / 'resource_index' / 'packages'
 DISCOVERY = 'ROS_AUTOMATIC_DISCOVERY_RANGE'

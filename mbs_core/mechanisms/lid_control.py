@@ -47,6 +47,7 @@ def lid_control(smoothness=3, law='blended') -> Mechanism:
     own = carried / c.m_o * (motion.weight + 0.5 * motion.m_rate * motion.v)
     for rod in rods:
         m.output(f'{rod.name}.force', 0.5 * (force - own), 'N', 'Force asked of the rod, beside what its device adds')
+        m.output(f'{rod.name}.effort', 0.5 * (own - force), 'N', 'The same as an effort on the model, against which a channel acts')
         # K = 0: the reference moves on, so a stiffness to where the rod was would pull it back by K v times the latency
         m.output(f'{rod.name}.damping', minimum(0.5 * memory.grip * (1.0 - soft) * motion.m_r * c.kd, DAMPING), 'N s/m',
                  'How that force changes with the speed, for the loop in the device')
