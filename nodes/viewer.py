@@ -13,7 +13,7 @@ import time
 from mbs_core.errors import MbsError
 from mbs_haptics import environment
 
-NICENESS = 5            # the page gives way to whatever is more urgent
+NICENESS = 10           # the page gives way to whatever is more urgent
 FASTEST = 120.0
 
 

@@ -99,22 +99,24 @@ def test_sliders_of_the_page_are_parameters_of_rosbotran(need_tool, tmp_path):
 
 
 def test_a_page_that_is_watched_does_not_disturb_the_loop(need_tool, tmp_path, record_property):
-    """Same run twice, without and with a viewer and a browser: skipped ticks and lost samples are no worse."""
+    """Same run twice, without and with a viewer and a browser: skipped ticks and the age of samples are no worse."""
     plain = Viewed('lever', tmp_path, viewer=False)
     time.sleep(SECONDS + 4)
     without = plain.end()
     stack = Viewed('lever', tmp_path)
     (tmp_path / 'profile').mkdir()
-    with Browser(need_tool('chromium', 'chromium'), tmp_path / 'profile', size=(800, 500)) as browser:
+    with Browser(need_tool('chromium', 'chromium'), tmp_path / 'profile', size=(800, 500), idle=True) as browser:
         browser.open(stack.url)
         browser.says('active, fault: none', 60)
         began, cpu = time.monotonic(), stack.cpu()
         time.sleep(SECONDS)
         record_property('viewer_cpu', (stack.cpu() - cpu) / (time.monotonic() - began))
         watched = stack.end()
-    for name in ('skipped', 'samples_lost'):
+    for name in ('skipped', 'samples_lost', 'lateness_p99', 'age_p99'):
         record_property(f'{name}_without', without[name])
         record_property(f'{name}_watched', watched[name])
-        # A browser that renders without a graphics processor on the same two cores takes time from everybody: 2 % of the ticks.
-        assert watched[name] <= 2 * without[name] + 0.02 * 1000 * SECONDS
+    # Ticks are kept, and each has a sample as fresh as without a viewer, but for a period of 1000 us. Samples are called lost when a
+    # newer one overtakes them between two ticks: how often that happens hangs on the phase of two clocks, so their age is looked at.
+    assert watched['skipped'] <= 2 * without['skipped'] + 0.02 * 1000 * SECONDS
+    assert watched['age_p99'] <= 2 * without['age_p99'] + 1000
     assert watched['publish_errors'] == 0 and watched['faults'] == 0
