@@ -14,8 +14,8 @@ def add_arguments(parser):
     parser.add_argument('mechanism', nargs='?', metavar='MECHANISM', help='simulate this one here; left out: show the running stack')
     parser.add_argument('--variant', action='append', default=[], metavar='KEY=VALUE', help='option of the mechanism (may be repeated)')
     add_value_arguments(parser)
-    parser.add_argument('--method', choices=('rk4', 'euler', 'implicit'), default='rk4', help='integrator (default rk4)')
-    parser.add_argument('--substeps', type=int, default=1, help='integration steps in a millisecond (default 1)')
+    parser.add_argument('--method', choices=('rk4', 'euler', 'implicit'), help='integrator (default: as suits the mechanism)')
+    parser.add_argument('--substeps', type=int, help='integration steps in a millisecond (default: as suits the mechanism)')
     parser.add_argument('--port', type=int, default=8080, help='TCP port on 127.0.0.1; 0: a free one (default 8080)')
     parser.add_argument('--frames', type=float, default=30.0, metavar='HZ', help='frames a second (default 30)')
     parser.add_argument('--no-browser', action='store_true', help='only print the address')
@@ -45,10 +45,12 @@ def simulated(args):
     """Return the source that runs the mechanism of the arguments."""
     from mbs_core.runtime import compile_model
     from mbs_haptics.view.offline import Simulated
-    if args.substeps < 1:
+    from mbs_haptics.view.scenes import scene_class
+    if args.substeps is not None and args.substeps < 1:
         raise MbsError(f'--substeps must be at least 1, not {args.substeps}')
     model = compile_model(chosen_mechanism(args))
     state = model.state()
     apply_values(state, args)
     state.assemble()
-    return Simulated(model, state, args.method, args.substeps)
+    scene = scene_class(model.mechanism.name)
+    return Simulated(model, state, args.method or scene.solver[0], args.substeps or scene.solver[1], scene.way)

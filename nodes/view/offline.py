@@ -17,10 +17,10 @@ class Simulated(Source):
 
     switches = ('reset',)
 
-    def __init__(self, model, state, method='rk4', substeps=1, clock=time.monotonic):
+    def __init__(self, model, state, method='rk4', substeps=1, way=None, clock=time.monotonic):
         super().__init__()
         self.model, self.state, self.mechanism = model, state, model.mechanism
-        self.method, self.substeps, self.clock = method, substeps, clock
+        self.method, self.substeps, self.way, self.clock = method, substeps, way, clock
         self._start, self._begun, self._last = state.x.copy(), 0.0, None
         self.joints = [c.name for c in self.mechanism.driven]
         self.histories = {name: History() for name in self.joints}
@@ -29,7 +29,9 @@ class Simulated(Source):
         self._middle = {c.name: float(state.q[c.position]) for c in self.mechanism.driven}
         if self.joints:
             unit = 'm' if self.mechanism.driven[0].body.joint.kind == 'prismatic' else 'rad'
-            self.knobs[HAND + 'stroke'] = Knob(HAND + 'stroke', 0.02 if unit == 'm' else 0.2, 0.0, 0.5, unit, 'How far the hand moves the driven joint to each side')
+            stroke = (way[1] - way[0]) / 2 if way else 0.02 if unit == 'm' else 0.2
+            self.knobs[HAND + 'stroke'] = Knob(HAND + 'stroke', stroke, 0.0, 1.2 * stroke if way else 0.5, unit,
+                                               'How far the hand moves the driven joint to each side of the middle')
             self.knobs[HAND + 'rate'] = Knob(HAND + 'rate', 0.5, 0.05, 5.0, 'Hz', 'How often the hand moves it')
         self.frame = self._frame()
 
@@ -63,6 +65,8 @@ class Simulated(Source):
     def _hand(self, c, t):
         stroke, w = self.knobs[HAND + 'stroke'].value, 2 * math.pi * self.knobs[HAND + 'rate'].value
         a = w * (t - self._begun)
+        if self.way:                    # from one end: it begins at rest
+            return self.way[0] + stroke * (1 - math.cos(a)), stroke * w * math.sin(a), stroke * w * w * math.cos(a)
         return self._middle[c.name] + stroke * math.sin(a), stroke * w * math.cos(a), -stroke * w * w * math.sin(a)
 
     def _frame(self):

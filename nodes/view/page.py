@@ -45,6 +45,12 @@ def step_of(low, high, value) -> float:
     return next(m * power for m in (5, 2, 1) if m * power <= wish * 1.0001)
 
 
+def handy_unit(knob) -> tuple:
+    """Return (factor, unit) in which a small length or mass is read best: a technician says 1.5 mm, not 0.0015 m."""
+    small = max(abs(knob.low), abs(knob.high)) < 0.1
+    return {'m': (1e3, 'mm'), 'kg': (1e3, 'g')}.get(knob.unit, (1.0, knob.unit)) if small else (1.0, knob.unit)
+
+
 def quiet_server(port):
     """Return viser's server on this machine only; its own banner is left out, the address is told once."""
     import viser
@@ -59,7 +65,7 @@ class Page:
         self.source, self.clock = source, clock
         self.server = quiet_server(free_port(port))
         self.url = f'http://127.0.0.1:{self.server.get_port()}'
-        self.scene, self.hand, self.pictures, self.sliders, self.accepted = None, None, [], {}, {}
+        self.scene, self.hand, self.pictures, self.sliders, self.accepted, self.factors = None, None, [], {}, {}, {}
         self.wishes, self.pending, self.wanted, self.returning = deque(), None, {}, {}
         self.frames, self._last_frame, self._due = 0, None, {'curves': 0.0, 'status': 0.0}
         self._message = ('', False)
@@ -131,12 +137,13 @@ class Page:
                     self._slider(k)
 
     def _slider(self, k):
-        hint = f'{k.doc} ({k.unit}), {k.low:g} to {k.high:g}' + ('; only while inactive' if k.structural else '')
-        unit = '' if k.unit == '1' else f' ({k.unit})'
-        step = step_of(k.low, k.high, k.value)
-        slider = self.server.gui.add_slider(self.scene.word(k.name) + unit, float(k.low), float(k.high), step, float(k.value), hint=hint)
-        slider.on_update(lambda event, name=k.name: event.client is not None and self.wishes.append(('set', name, event.target.value)))
-        self.sliders[k.name], self.accepted[k.name] = slider, float(k.value)
+        factor, unit = handy_unit(k)
+        low, high, value = (float(f'{factor * x:.12g}') for x in (k.low, k.high, k.value))
+        hint = f'{k.doc} ({unit}), {low:g} to {high:g}' + ('; only while inactive' if k.structural else '')
+        words = self.scene.word(k.name) + ('' if unit == '1' else f' ({unit})')
+        slider = self.server.gui.add_slider(words, low, high, step_of(low, high, value), value, hint=hint)
+        slider.on_update(lambda event, name=k.name: event.client is not None and self.wishes.append(('set', name, event.target.value / factor)))
+        self.sliders[k.name], self.accepted[k.name], self.factors[k.name] = slider, float(k.value), factor
 
     def _curves(self):
         panel = self.server.gui.add_panel()
@@ -245,7 +252,7 @@ class Page:
 
     def _show(self, name):
         """Let a slider show the accepted value, whatever it shows now: viser sends only what differs from what it has."""
-        slider, value = self.sliders[name], self.accepted[name]
+        slider, value = self.sliders[name], float(f'{self.factors[name] * self.accepted[name]:.12g}')
         with self.server.atomic():
             slider.value = value + slider.step
             slider.value = value
@@ -256,7 +263,7 @@ class Page:
         for name, knob in self.source.knobs.items():
             if name in self.sliders and knob.value != self.accepted[name] and name not in self.wanted:
                 self.accepted[name] = changed[name] = float(knob.value)
-                self.sliders[name].value = float(knob.value)
+                self._show(name)
         self.scene.set({name: value for name, value in changed.items() if name in self.source.mechanism.parameters})
 
     def close(self):

@@ -18,6 +18,8 @@ class Scene:
     names = {}              # body -> the name people give it; bodies left out keep their own
     curve = None            # (what is moved, its unit, factor from SI) of the force-position curve; None: the first joint
     force = None            # (what is felt, its unit, factor from SI)
+    way = None              # (from, to) that the driven coordinate goes when it is simulated without a stack; None: to both sides
+    solver = ('rk4', 1)     # and how it is integrated then: method and sub-steps of a millisecond
     hand = None             # (what it moves, unit, lowest, highest, factor to the plant's unit) of the hand at a virtual device
 
     def __init__(self, server, mechanism):

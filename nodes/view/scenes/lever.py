@@ -16,6 +16,7 @@ class View(Scene):
     names = {'lever': 'key'}
     curve = ('angle', 'mrad', 1e3)
     force = ('torque', 'N m', 1.0)
+    way = (0.0, 0.044)
     hand = ('front pressed down', 'mm', 0.0, 10.0, 1e-3)
 
     def build(self):
