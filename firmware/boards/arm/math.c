@@ -31,3 +31,19 @@ float sin(float x) { return model_sinf(x); }
 float cos(float x) { return model_cosf(x); }
 
 float atan2(float y, float x) { return model_atan2f(y, x); }
+
+/* e^x as 2^k e^r with |r| <= ln(2)/2; the series to r^6 then errs by less than 3e-7 of the result. */
+float exp(float x) {
+  union {
+    uint32_t bits;
+    float value;
+  } power;
+  if (!(x > -87.0f)) {
+    return x == x ? 0.0f : x; /* below the smallest normal number; what is not a number stays so */
+  }
+  const float bounded = fmin(x, 88.0f);
+  const float k = floor(bounded * 1.44269504f + 0.5f);
+  const float r = (bounded - k * 0.693359375f) + k * 2.12194440e-4f;
+  power.bits = (uint32_t)((int32_t)k + 127) << 23;
+  return power.value * (1.0f + r * (1.0f + r * (0.5f + r * (1.0f / 6 + r * (1.0f / 24 + r * (1.0f / 120 + r / 720))))));
+}

@@ -14,5 +14,6 @@ float copysign(float size, float sign);
 float sin(float x);
 float cos(float x);
 float atan2(float y, float x);
+float exp(float x);
 
 #endif
