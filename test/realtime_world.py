@@ -6,28 +6,17 @@ The same script runs the native loop (through C callbacks) and the Python one, s
 import ctypes
 from types import SimpleNamespace
 
-import numpy as np
-from rosbags.typesys import Stores, get_typestore
-
 from mbs_haptics.realtime import messages
 from mbs_haptics.realtime.fallback import PythonLoop
 from mbs_haptics.realtime.loop import Buffer, NativeLoop, address
 
-JOINT_STATE = 'sensor_msgs/msg/JointState'
 EPOCH, WALL = 10 ** 12, 1_700_000_000 * 10 ** 9
 MS = 10 ** 6
 
 
 def codec():
     """Return the codec of JointState by rosbags, an implementation of CDR of its own."""
-    store = get_typestore(Stores.ROS2_JAZZY)
-    kinds = store.types
-
-    def make():
-        stamp = kinds['builtin_interfaces/msg/Time'](sec=0, nanosec=0)
-        return kinds[JOINT_STATE](header=kinds['std_msgs/msg/Header'](stamp=stamp, frame_id=''), name=[], position=np.zeros(0),
-                                  velocity=np.zeros(0), effort=np.zeros(0))
-    return messages.Codec(JOINT_STATE, make, lambda m: store.serialize_cdr(m, JOINT_STATE), lambda d: store.deserialize_cdr(d, JOINT_STATE))
+    return messages.rosbags_codec()
 
 
 class World:

@@ -158,11 +158,21 @@ test_no_law_is_ever_not_finite_or_beyond_the_clamp.bench.feed(0.02, 0.0)
 def test_a_set_point_for_an_unknown_sample_is_refused():
     bench = Bench()
     bench.feed(0.02, 0.0)
-    assert bench.pipeline.laws(bench.sequence + 5, [(0.0,) * 5]) is None
+    push = [(0.1, 0.02, 0.0, 0.0, 0.0)]
+    assert bench.pipeline.laws(bench.sequence + 5, push) is None
     for _ in range(300):
         bench.feed(0.02, 0.0)
-    assert bench.pipeline.laws(1, [(0.0,) * 5]) is None
+    assert bench.pipeline.laws(1, push) is None
     assert bench.pipeline.refused == 2
+
+
+@pytest.mark.parametrize('slope', [(0.0, 0.0), (5.0, 0.0), (0.0, 0.2)])
+def test_only_no_force_at_all_is_never_too_late(slope):
+    bench = Bench()
+    for _ in range(300):
+        bench.feed(0.02, 0.0)
+    found = bench.pipeline.laws(1, [(0.0, 0.02, 0.0, *slope)])
+    assert found == (None if any(slope) else ([(0.0, 0.0, 0.0, 0.0)], bench.sequence * 1000))
 
 
 def test_zeroing_at_rest_removes_the_offset_of_the_coil():

@@ -98,7 +98,7 @@ def test_every_activation_ramps_and_disabling_decays(native):
     out = world(native, ticks=80, actions={40: ask(DISABLE), 60: ask(ENABLE)}, ramp=0.02).run()
     force = [-s.force[0] for s in out]
     assert np.all(np.diff(force[5:26]) > 0) and force[30] == pytest.approx(1.0)
-    assert np.all(np.diff(force[40:51]) < 0) and force[52:60] == [0.0] * 8
+    assert np.all(np.diff(force[40:48]) < 0) and force[49:60] == [0.0] * 11
     assert np.abs(np.diff(force[:80])).max() < 0.15 and force[79] == pytest.approx(0.95, abs=0.06)
 
 
@@ -170,17 +170,17 @@ def test_integrator_always_gets_the_nominal_step(native):
 
 # -- sensors that fail -----------------------------------------------------------------------------
 def decay_of(w, out, last):
-    """Check that the force decays from 3 ms to zero at 13 ms after the sample `last` came, then is a latched fault."""
+    """Check that the force decays from 3 ms to zero at 10 ms after the sample `last` came, then is a latched fault."""
     came = last * MS + MS // 2
     for s in out[:-3]:
         age = s.t - came
-        if age > 13 * MS:
+        if age > 10 * MS:
             assert s.force[0] == 0.0 and s.k[0] == 0.0
         elif age > 3 * MS:
-            assert abs(s.force[0]) <= 1.0 - (age - 3 * MS) / (10 * MS) + 1e-12
+            assert abs(s.force[0]) <= 1.0 - (age - 3 * MS) / (7 * MS) + 1e-12
         elif s.t > 20 * MS:
             assert s.force[0] == pytest.approx(-1.0)
-    assert np.abs(np.diff([s.force[0] for s in out[20:-3]])).max() < 0.11
+    assert np.abs(np.diff([s.force[0] for s in out[20:-3]])).max() < 0.15
     assert w.loop.fault == 'sensor' and w.loop.state == 'fault'
     tick = w.loop.trace()
     assert tick['age'][int(w.loop.block['fault_tick'])] == 20.5 * MS

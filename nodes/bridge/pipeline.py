@@ -12,6 +12,7 @@ COUNTS, MEASURED = 7, 13         # places in the values of a STATE frame: counts
 FRESH = 5
 LARGEST = 1e12                   # no number of a law is that large; 32 bits on the wire would hold 3e38
 LONGEST = 50                     # periods that are bridged by the model of motion; after more it starts anew
+NOTHING = (0.0, 0.0, 0.0, 0.0)
 RING = 256                       # samples that a set-point may still answer
 
 
@@ -195,13 +196,16 @@ class Pipeline:
 
         setpoints: per joint (F0, q0, v0, K, B) of F = F0 - K (q - q0) - B (v - v0), in joint units. q0 is handed over relative
         to the answered sample, so that the device's own calibration need not agree with ours. A set-point that is not finite
-        or answers a sample we don't know is refused: the device's watchdog then does its duty.
+        or answers a sample we don't know is refused: the device's watchdog then does its duty. No force at all is never too
+        late: it counts as answer to the newest sample, so that a force that has decayed reaches the device.
         """
+        if self._t_us is not None and not any(f or k or b for f, _, _, k, b in setpoints):
+            return [NOTHING] * self._actuators, self._t_us
         sample = self._sent[answered % RING]
         if sample is None or sample[0] != answered:
             self.refused += 1
             return None
-        laws = [(0.0, 0.0, 0.0, 0.0)] * self._actuators
+        laws = [NOTHING] * self._actuators
         for joint, (x, q), (force, q0, v0, stiffness, damping) in zip(self.joints, sample[2], setpoints):
             force += damping * v0
             limit, ratio = joint.effort_max, joint.ratio

@@ -49,6 +49,20 @@ def rclpy_codec(message_type) -> Codec:
     return Codec(name, message_type, serialize_message, lambda data: deserialize_message(bytes(data), message_type))
 
 
+def rosbags_codec(type_name='sensor_msgs/msg/JointState') -> Codec:
+    """Return the codec of JointState by rosbags, which needs no ROS."""
+    import numpy as np
+    from rosbags.typesys import Stores, get_typestore
+    store = get_typestore(Stores.ROS2_JAZZY)
+    kinds = store.types
+
+    def make():
+        stamp = kinds['builtin_interfaces/msg/Time'](sec=0, nanosec=0)
+        return kinds[type_name](header=kinds['std_msgs/msg/Header'](stamp=stamp, frame_id=''), name=[], position=np.zeros(0),
+                                velocity=np.zeros(0), effort=np.zeros(0))
+    return Codec(type_name, make, lambda m: bytes(store.serialize_cdr(m, type_name)), lambda d: store.deserialize_cdr(d, type_name))
+
+
 class FixedMessage:
     """A serialised message with a fixed layout.
 

@@ -121,7 +121,7 @@ class Settings:
     wake: str = TIMER                   # at absolute deadlines, or by the sample
     spin: float = 0.0                   # last part of the wait spent polling the clock
     stale_after: float = 0.003          # a sample older than this: the force decays ...
-    decay: float = 0.010                # ... to zero within this time
+    decay: float = 0.007                # ... to zero within this time, so at 10 ms, when the device would refuse its set-points
     fault_after: float = 0.020          # older: latched fault
     ramp: float = 0.2                   # every activation rises over this time
     parameter_ramp: float = 0.020       # a change of model parameters is spread over this time
