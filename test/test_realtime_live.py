@@ -16,7 +16,7 @@ class Live(World):
     """A world whose clock is the real one, and where every tick finds one new sample."""
 
     def __init__(self, native, **more):
-        patient = dict(stale_after=5.0, fault_after=20.0, most_missed=10 ** 6, **more)
+        patient = dict(wake='timer', stale_after=5.0, fault_after=20.0, most_missed=10 ** 6, **more)
         super().__init__(settings(**patient), native, lever(), ticks=10 ** 9)
         self.count, self.turn = 0, 0
         if native:

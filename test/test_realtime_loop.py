@@ -135,7 +135,7 @@ def test_every_deadline_is_a_tick_or_counted_as_skipped_and_none_is_made_up_for(
     due = (w.loop.block['last_due'] - w.loop.block['first_due']) / MS
     assert counts['ticks'] == 200 and due == int(due) and counts['skipped'] > 50
     last = 3 if 199 % 10 == 7 else 0
-    assert counts['ticks'] + counts['skipped'] - last == int(due) + 1
+    assert counts['ticks'] + counts['skipped'] - last == int(due) + 1 and counts['deadlines'] == counts['ticks'] + counts['skipped']
     trace = w.loop.trace()
     starts = trace['t'] - trace['lateness']
     assert np.all(np.diff(starts) >= MS) and np.all((starts - starts[0]) % MS == 0)       # never two ticks for one deadline
@@ -366,6 +366,93 @@ def test_where_no_sample_wakes_it_the_loop_stands_by_itself(native):
     assert out[before - 1].force[0] == pytest.approx(-1.0) and out[-4].force[0] == 0.0
     ages = w.loop.trace()['age'][before:before + 12]
     assert ages[0] == 3 * MS and np.all(np.diff(ages) <= 1.25 * MS)
+
+
+def two_threads(w, until):
+    """Run a loop that samples wake in virtual time: the thread that receives, and the one that stands by, up to a time."""
+    w.loop.prepare()
+    due = 0
+    while due < until:
+        came = w.arrivals[0][0] if w.arrivals else until
+        if due < came:
+            w.t = max(w.t, due)
+            due = w.loop.call('stand_by')
+        else:
+            w.t = max(w.t, came)
+            before = len(w.arrivals)
+            w.loop.call('on_sample')
+            if len(w.arrivals) == before:
+                w.arrivals.pop(0)              # left for the next sample, which takes its place: keep last 1
+    return w.setpoints()
+
+
+def rough(seed, n=3000):
+    """Return arrivals of a device whose clock is 300 ppm fast: 0.4 ms of jitter, one in a hundred lost, and two silences."""
+    rng = np.random.default_rng(seed)
+    return [(t + int(rng.uniform(0, 0.4 * MS)), data) for k, (t, data) in enumerate(samples(layout(), still, n, period=999_700))
+            if rng.uniform() > 0.01 and k not in range(1000, 1012) and k not in range(2000, 2400)]
+
+
+@BOTH
+def test_woken_by_samples_every_one_is_answered_and_every_number_accounted_for(native):
+    arrivals = rough(4)
+    w = World(settings(trace=4000), native, lever(), list(arrivals), ticks=10 ** 6)
+    out = two_threads(w, arrivals[-1][0] + 4 * MS)
+    answered, counts = {s.answered for s in out}, w.loop.counters()
+    assert len(answered) == len(arrivals) and counts['ticks'] == len(out)
+    assert counts['deadlines'] == counts['ticks'] + counts['skipped'] and counts['faults_seen'] == 0
+    assert counts['deadlines'] == pytest.approx(3004, abs=6)                         # no time is left out or counted twice
+    assert np.diff(w.loop.trace()['t']).max() <= 3.01 * MS and counts['watch_ticks'] > 400       # ticks never cease
+    alone = w.loop.trace()
+    at = alone['t'][(alone['t'] > 2010 * MS) & (alone['t'] < 2390 * MS)]
+    assert len(at) > 350 and np.all(np.diff(at) == MS)                               # absolute deadlines where no sample comes
+
+
+def test_at_deadlines_of_its_own_the_loop_leaves_samples_out_where_the_clocks_beat():
+    arrivals = [(t, d) for t, d in rough(4) if t < 990 * MS]
+    unanswered = {}
+    for wake in ('sample', 'timer'):
+        w = World(settings(trace=0, wake=wake), True, lever(), [(t + 450_000, d) for t, d in arrivals], ticks=980 if wake == 'timer' else 10 ** 6)
+        out = two_threads(w, arrivals[-1][0] + MS) if wake == 'sample' else w.run()
+        answered = {s.answered for s in out}
+        unanswered[wake] = 1 - len(answered) / sum(1 for t, _ in arrivals if t + 450_000 <= out[-4].t)
+    assert unanswered['sample'] < 0.002 < 0.02 < unanswered['timer']
+
+
+@BOTH
+def test_samples_that_were_held_up_never_become_a_burst_of_ticks(native):
+    arrivals = samples(layout(), still, 60)
+    arrivals = [(40 * MS + 50_000 * (k - 30) if 30 <= k < 40 else t, d) for k, (t, d) in enumerate(arrivals)]
+    w = World(settings(), native, lever(), arrivals, ticks=10 ** 6)
+    two_threads(w, 59 * MS)
+    gaps, counts = np.diff(w.loop.trace()['t']), w.loop.counters()
+    assert (gaps < MS // 4).sum() <= 1                   # it may follow the tick that stood in for it
+    assert counts['deadlines'] == counts['ticks'] + counts['skipped']
+
+
+@BOTH
+def test_a_refused_sample_wakes_nobody(native):
+    w = World(settings(), native, lever(), samples(layout(), lambda t: [(NAN, 0.0, 0.0)], 30), ticks=10 ** 6)
+    two_threads(w, 30 * MS)
+    counts = w.loop.counters()
+    assert counts['refused_nan'] >= 28 and counts['watch_ticks'] == counts['ticks'] > 20
+
+
+@BOTH
+def test_lateness_of_a_tick_that_a_sample_woke_counts_from_when_the_sample_was_there(native):
+    w = World(settings(), native, lever(), samples(layout(), still, 50), ticks=10 ** 6)
+    w.loop.prepare()
+    for t, _ in list(w.arrivals):
+        w.t = t + 70_000
+        w.loop.call('on_sample')
+    assert np.all(w.loop.trace()['lateness'] == 70_000) and w.loop.histogram('lateness')['p50_us'] == pytest.approx(70, rel=0.04)
+
+
+def test_samples_of_another_rate_may_not_wake_the_loop():
+    w = World(settings(stale_after=1.0, fault_after=2.0), True, lever(), samples(layout(), still, 50, period=2 * MS), ticks=10 ** 6)
+    two_threads(w, 100 * MS)
+    with pytest.raises(MbsError, match='samples come every 2 ms, but a tick is 1 ms long; set rate_hz to 500, or wake to timer'):
+        w.loop.enable()
 
 
 @BOTH

@@ -93,7 +93,7 @@ class Chain:
         self.loop.senders[0] = self._published
         self.roscom = self.rosbotran = True
         self.delay_ms, self.drop, self.spoil, self.before_tick = 0, 0, None, None
-        self._queue, self._setpoint, self._logs, self._ticks = [], None, [], 0
+        self._queue, self._setpoint, self._logs = [], None, []
         self._connect(config)
 
     def now(self) -> int:
@@ -153,15 +153,15 @@ class Chain:
             self._queue.append((self.now() + self.delay_ms * 10**6, self.spoil(self, data) if self.spoil else data))
 
     def _tick(self):
-        """One tick of the loop; deadlines that passed while it was stopped are missed, as the loop itself counts them."""
+        """Let a sample that has come wake the loop, or else the loop's own deadline, as its two threads do."""
+        came = False
         while self._queue and self._queue[0][0] <= self.now():
             when, data = self._queue.pop(0)
             self.loop.inbox.append((data, when))
-        t, period = self.now() - self.loop._epoch, self.settings.period_ns
-        missed = max(0, round((t - self._ticks) / period) - 1) if self._ticks else 0
-        self.loop.call('account', missed)
-        self.loop.call('tick', t, t, 1)
-        self._ticks = t
+            came = True
+        if came:
+            self.loop.call('on_sample')
+        self.loop.call('stand_by')
         data, self._setpoint = self._setpoint, None
         found = self.reader.read(data) if data and self.roscom else None
         laws = self.pipeline.laws(found[1], found[2]) if found else None

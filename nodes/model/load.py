@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from mbs_core import mechanisms
 from mbs_core.errors import MbsError, suggest
 from mbs_core.haptics.passivity import check_stiffness
-from mbs_haptics.realtime.settings import ADMITTANCE, IMPEDANCE, Channel, Input, Limits, Settings
+from mbs_haptics.realtime.settings import ADMITTANCE, IMPEDANCE, SAMPLE, TIMER, Channel, Input, Limits, Settings
 
 TIMING = ('stale_after', 'decay', 'fault_after', 'ramp', 'parameter_ramp', 'clock_step', 'spin', 'acceleration_filter', 'most_missed',
           'frozen_samples')
@@ -18,6 +18,8 @@ WIDEST = 1e6            # range of a commanded input that declares none
 STEP = 1e-5             # of the driven coordinate, for the stiffness by differences
 # Simulated devices share a machine that stalls now and then, and hurt nobody: more patience, unless the parameters say otherwise.
 RELAXED = {'stale_after': 0.03, 'decay': 0.05, 'fault_after': 0.2, 'most_missed': 200}
+AUTO = 'auto'
+SAMPLE_RATE_HZ = 1000.0  # of every device's main loop (docs/protocol.md)
 LOCAL_PERIOD = 1e-4     # s, of the device's own loop, which renders the local law
 
 
@@ -52,8 +54,18 @@ def settings_of(get, mechanism) -> Settings:
     channels = tuple(_channel(get, mechanism, joint, mode) for joint in joints)
     relaxed = RELAXED if get('device', 'real') in ('virtual', 'replay') else {}
     timing = {name: get(f'timing.{name}', relaxed.get(name, _default(Settings, name))) for name in TIMING}
-    return Settings(channels, rate_hz=get('rate_hz', 1000.0), wake=get('wake', 'timer'), method=get('method', 'rk4'),
+    return Settings(channels, rate_hz=get('rate_hz', 1000.0), wake=wake_of(get), method=get('method', 'rk4'),
                     substeps=get('substeps', 1), outputs=bool(outputs_of(get, mechanism)), inputs=inputs_of(get, mechanism, channels), **timing)
+
+
+def wake_of(get) -> str:
+    """Return what wakes the loop: by default the sample, where samples come at the loop's rate and no Python is in the way."""
+    chosen = get('wake', AUTO)
+    if chosen not in (AUTO, TIMER, SAMPLE):
+        raise MbsError(f"the parameter 'wake' is '{AUTO}', '{SAMPLE}' or '{TIMER}', not '{chosen}'")
+    if chosen != AUTO:
+        return chosen
+    return SAMPLE if get('rate_hz', 1000.0) == SAMPLE_RATE_HZ and get('loop', 'native') == 'native' else TIMER
 
 
 def inputs_of(get, mechanism, channels) -> tuple:

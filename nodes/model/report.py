@@ -10,7 +10,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from mbs_haptics.realtime import messages
 from mbs_haptics.realtime.block import Outlet
-from mbs_haptics.realtime.settings import TIMER
 from mbs_haptics.skeleton import skeleton_of
 
 BONE, PIN = (0.16, 0.45, 0.75), (0.90, 0.55, 0.15)
@@ -87,10 +86,9 @@ def figures(loop) -> dict:
     """Return everything countable about a loop, as plain numbers and words."""
     out = loop.statistics()
     out['rate_hz'] = loop.settings.rate_hz
-    if loop.settings.wake == TIMER and out['ticks']:      # each deadline was a tick or was skipped; all read at one time
-        x, offset = loop.snapshot(), loop.block.layout.offset
-        out.update((name, int(x[offset(name)])) for name in ('ticks', 'skipped'))
-        out['deadlines'] = round((x[offset('last_due')] - x[offset('first_due')]) / loop.settings.period_ns) + 1
+    x, offset = loop.snapshot(), loop.block.layout.offset      # each deadline was a tick or was skipped; all read at one time
+    out.update((name, int(x[offset(name)])) for name in ('ticks', 'skipped', 'deadlines'))
+    out['wake'] = loop.settings.wake
     out['mechanism'] = loop.model.name
     for i, channel in enumerate(loop.settings.channels):
         out[f'joint.{channel.joint}'] = {name: float(loop.block.view(array)[i]) for name, array in (

@@ -13,10 +13,11 @@ from mbs_haptics.realtime import program, rights, statistics, supervise
 from mbs_haptics.realtime.block import SCALARS, TRACE_COLUMNS, Block, Outlet
 from mbs_haptics.realtime.settings import SAMPLE
 
-COUNTERS = ('ticks', 'skipped', 'watch_ticks', 'stale', 'received', 'lost', 'repeated', 'overtaken', 'refused_layout', 'refused_nan',
+COUNTERS = ('ticks', 'skipped', 'deadlines', 'watch_ticks', 'stale', 'received', 'lost', 'repeated', 'overtaken', 'refused_layout', 'refused_nan',
             'refused_jump', 'refused_frozen', 'take_errors', 'clock_steps', 'publish_errors', 'faults_seen', 'cut_finite',
             'cut_passivity', 'cut_velocity', 'cut_thermal', 'cut_slew', 'cut_clamp', 'refused_input', 'stale_input')
 KEPT = ('posted', 'taken', 'way', 'estopped')
+PACE = 0.6, 1.7          # bounds of the samples' spacing in periods; a busy machine that simulates a device is slower now and then
 PATIENCE = 0.5            # seconds to wait for a tick to take a request; a running loop needs two periods
 
 
@@ -120,12 +121,20 @@ class Loop:
             raise MbsError(f"enable was refused: the fault '{self.fault}' is latched; reset first")
         if not self.block['have'] or self.block['age'] > self.settings.stale_after * 1e9:
             raise MbsError('enable was refused: there is no fresh sample; check that the device is publishing')
+        self._check_pace()
         with self._requests:
             if self.model:
                 self._assemble()
             self._request(supervise.ENABLE)
         if self.state != 'active':
             raise MbsError(f'enable was refused: the loop is {self.state}' + (f" ('{self.fault}')" if self.state == 'fault' else ''))
+
+    def _check_pace(self):
+        """Refuse samples of another rate to wake the loop: the model would run faster or slower than time."""
+        spacing, period = float(self.block['spacing']), self.settings.period_ns
+        if self.settings.wake == SAMPLE and spacing and not PACE[0] < spacing / period < PACE[1]:
+            raise MbsError(f'enable was refused: samples come every {spacing * 1e-6:.3g} ms, but a tick is {period * 1e-6:.3g} ms long; set '
+                           f'rate_hz to {1e9 / spacing:.0f}, or wake to timer')
 
     def _assemble(self):
         """Bring the model to the measured pose; the loop leaves it alone while inactive."""

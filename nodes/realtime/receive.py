@@ -73,6 +73,17 @@ def measure_inputs(x, born: int) -> None:
             x[REFUSED_INPUT] += 1.0
 
 
+def pace(x, stamp: int, sequence: int) -> None:
+    """Follow how far apart samples are by their stamps; 0 until two have followed each other."""
+    step = sequence - int(x[STAMP_OF])
+    apart = float(stamp) - x[STAMP]
+    if x[STAMP] != 0.0 and step > 0 and apart > 0.0:
+        apart = min(apart / float(step), 1e9)
+        x[SPACING] += (apart - x[SPACING]) * (0.02 if x[SPACING] > 0.0 else 1.0)
+    x[STAMP] = float(stamp)
+    x[STAMP_OF] = float(sequence)
+
+
 def accept(x, t: int) -> None:
     """Count the message in the sample slot, and keep its numbers if they are new and plausible.
 
@@ -94,7 +105,9 @@ def accept(x, t: int) -> None:
     seconds = get_int(x, 0, SAMPLE_STAMP)
     rest_ns = get_int(x, 0, SAMPLE_STAMP + 4)
     came = t - waited(x)
-    late = delay(x, came, seconds * 1000000000 + rest_ns)
+    stamp = seconds * 1000000000 + rest_ns
+    late = delay(x, came, stamp)
+    pace(x, stamp, sequence)
     if MEASURED:
         measure_inputs(x, came - late)
     steps = 1
@@ -112,6 +125,7 @@ def accept(x, t: int) -> None:
     x[ACCEPTED] = float(sequence)
     x[HAVE] = 1.0
     x[BORN] = float(came - late)
+    x[CAME] = float(came)
     x[FRESH] = 1.0
 
 
@@ -135,4 +149,4 @@ def receive(x, t: int) -> int:
     return count
 
 
-RECEIVE = (digits, delay, plausible, measure_inputs, accept, receive)
+RECEIVE = (digits, delay, plausible, measure_inputs, pace, accept, receive)

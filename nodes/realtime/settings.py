@@ -118,7 +118,7 @@ class Settings:
 
     channels: tuple
     rate_hz: float = 1000.0
-    wake: str = TIMER                   # at absolute deadlines, or by the sample
+    wake: str = SAMPLE                  # by the sample, or at absolute deadlines
     spin: float = 0.0                   # last part of the wait spent polling the clock
     stale_after: float = 0.003          # a sample older than this: the force decays ...
     decay: float = 0.007                # ... to zero within this time, so at 10 ms, when the device would refuse its set-points

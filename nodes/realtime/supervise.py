@@ -27,6 +27,9 @@ def forget(x) -> None:
     x[HAVE] = 0.0
     x[HAVE_SEQUENCE] = 0.0
     x[HAVE_OFFSET] = 0.0
+    x[HAVE_TICKED] = 0.0
+    x[STAMP] = 0.0
+    x[SPACING] = 0.0
     x[IN_A_ROW] = 0.0
     x[FAILED] = 0.0
     x[OPEN] = 0.0
@@ -130,7 +133,7 @@ def feed(x, t: int) -> None:
 
 
 def account(x, missed: int) -> None:
-    """Count deadlines that were missed, and stop safely when too many follow each other."""
+    """Count deadlines, or samples, that got no tick, and stop safely when too many follow each other."""
     if missed > 0:
         x[SKIPPED] += float(missed)
         x[IN_A_ROW] += float(missed)

@@ -1,7 +1,11 @@
-"""One tick, and the two ways of calling it: at absolute deadlines, or whenever a sample has come. Kernel functions.
+"""One tick, and the two ways of calling it: whenever a sample has come, or at absolute deadlines. Kernel functions.
 
 take -> supervise -> parameters -> model -> limits -> publish -> count, in one go and always by the nominal step. Missed
 deadlines are skipped, never made up for. Times are nanoseconds since the loop's start on CLOCK_MONOTONIC.
+
+Woken by the sample (`on_sample`) the loop shares the device's clock and answers every sample; `watch` ticks at absolute
+deadlines where none comes. At deadlines of its own (`run`) it beats against the device's clock, whatever their phase: some
+samples then meet no tick and some ticks no sample.
 """
 
 
@@ -138,12 +142,17 @@ def work(x, t: int) -> None:
 
 
 def tick(x, due: int, t: int, wanted: int) -> int:
-    """Do one tick that was due at `due` and starts at t; without a message it is left out unless `wanted`."""
+    """Do one tick that was due at `due` and starts at t; without a good new sample it is left out unless `wanted`.
+
+    One that is not wanted by the clock is due when the middleware had its sample: lateness is the wake-up then as well.
+    """
     x[BEGUN] += 1.0
-    came = receive(x, t)
-    if came == 0 and wanted == 0:
-        x[ENDED] = x[BEGUN]
-        return 0
+    receive(x, t)
+    if wanted == 0:
+        if x[FRESH] == 0.0:
+            x[ENDED] = x[BEGUN]
+            return 0
+        due = int(x[CAME])
     work(x, t)
     send(x)
     if x[TICKS] > 0.0:
@@ -194,19 +203,36 @@ def run(x) -> int:
             t = now(x)
         tick(x, due, t, 1)
         x[LAST_DUE] = float(due)
+        x[DEADLINES] += 1.0
         due += PERIOD
         t = now(x)
         missed = 0
         if t >= due:
             missed = (t - due) // PERIOD + 1
             due += missed * PERIOD
+            x[DEADLINES] += float(missed)
         account(x, missed)
     rest(x)
     return int(x[TICKS])
 
 
+def enter(x) -> None:
+    """Account for a tick that a sample woke: every sequence number since the last one is a tick, stood in for, or skipped."""
+    passed = 1
+    if x[HAVE_TICKED] != 0.0:
+        passed = max(1, int(x[ACCEPTED]) - int(x[TICKED]) - int(x[STOOD_IN]))
+    x[DEADLINES] += float(passed)
+    x[TICKED] = x[ACCEPTED]
+    x[HAVE_TICKED] = 1.0
+    x[STOOD_IN] = 0.0
+    account(x, passed - 1)
+
+
 def on_sample(x) -> None:
-    """Tick because a sample came; called by the thread that received it. If a tick is under way, that one goes on."""
+    """Tick because a sample came; called by the thread that received it. If a tick is under way, that one goes on.
+
+    A sample on the heels of another is left to the next one, so that what was held up never becomes a burst.
+    """
     if x[RAISED] == 0.0:
         x[RAISED] = 1.0
         raise_priority(x)
@@ -214,37 +240,52 @@ def on_sample(x) -> None:
     while x[PENDING] != 0.0 and try_lock(x) == 1:
         x[PENDING] = 0.0
         t = now(x)
-        gap = t - int(x[START])
-        if tick(x, t, t, 0) == 1:
-            x[ALONE] = 0.0
-            account(x, (gap + PERIOD // 2) // PERIOD - 1)
+        if x[ALONE] != 0.0 or x[TICKS] == 0.0 or t - int(x[START]) >= SOONEST:
+            if tick(x, t, t, 0) == 1:
+                enter(x)
+                x[LAST_DUE] = float(t)
+                x[ALONE] = 0.0
         unlock(x)
 
 
+def stand_by(x) -> int:
+    """Tick at an absolute deadline if no sample has come for a few periods, and then every period; return the next deadline."""
+    patience = PERIOD
+    if x[ALONE] == 0.0:
+        patience = PATIENCE
+    due = int(x[LAST_DUE]) + patience
+    t = now(x)
+    if t < due:
+        return due
+    if try_lock(x) == 0:
+        return t + PERIOD // 4
+    due = int(x[LAST_DUE]) + patience          # a sample may have come in between
+    if t >= due:
+        passed = (t - int(x[LAST_DUE])) // PERIOD
+        tick(x, due, t, 1)
+        x[ALONE] = 1.0
+        x[WATCH_TICKS] += 1.0
+        x[LAST_DUE] += float(passed * PERIOD)
+        x[DEADLINES] += float(passed)
+        x[STOOD_IN] += float(passed)
+        account(x, passed - 1)
+        due = int(x[LAST_DUE]) + PERIOD
+    unlock(x)
+    if x[PENDING] != 0.0:
+        on_sample(x)
+    return due
+
+
 def watch(x) -> int:
-    """Stand by while samples drive the loop: where none comes for a few periods, tick without, every period.
+    """Stand by while samples drive the loop, so that ticks never cease; returns the number of ticks.
 
     Nothing has to happen before a sample is stale, so this thread sleeps about as long: waking costs more than a tick.
     """
-    x[START] = float(now(x))
+    t = now(x)
+    x[START] = float(t)
+    x[LAST_DUE] = float(t)
     while x[STOP] == 0.0:
-        patience = PERIOD
-        if x[ALONE] == 0.0:
-            patience = PATIENCE
-        due = int(x[START]) + patience
-        t = now(x)
-        if t >= due:
-            if try_lock(x) == 1:
-                gap = t - int(x[START])
-                if gap >= patience:
-                    tick(x, due, t, 1)
-                    x[ALONE] = 1.0
-                    x[WATCH_TICKS] += 1.0
-                    account(x, gap // PERIOD - 1)
-                unlock(x)
-                if x[PENDING] != 0.0:
-                    on_sample(x)
-            due = now(x) + PERIOD // 4
+        due = stand_by(x)
         sleep_until(x, due)
     while try_lock(x) == 0:
         t = now(x)
@@ -253,4 +294,4 @@ def watch(x) -> int:
     return int(x[TICKS])
 
 
-TICK = (drive, step, local, write_digits, write_message, send, work, tick, rest, run, on_sample, watch)
+TICK = (drive, step, local, write_digits, write_message, send, work, tick, rest, run, enter, on_sample, stand_by, watch)
