@@ -21,6 +21,7 @@ PEAK = {2: 1.875, 3: 2.1875}         # largest rate of the slopes of class C2 an
 LEARN = 0.02                         # s, as quickly as the bias follows while friction is in doubt
 FOLLOW, RETURN = 60.0, 4.0           # 1/s: how quickly delta follows a hand, and decays afterwards
 FASTEST = 0.08                       # m/s, of r1 on the path: friction is compensated for no more
+BRAKE = 600.0                        # N s/m against a hand that moves r1 faster than that
 TAKE, LET_GO = 0.03, 0.2             # s over which the force takes the closed lid, and lets go of it
 
 
@@ -36,7 +37,7 @@ class Memory(NamedTuple):
     impulse: Any = 0.0               # N s, momentum that the model explains
     bias: Any = 0.0                  # N at r1, what the model is off by if it is friction ...
     bias_edge: Any = 0.0             # ... and N at the edge, if it is the lid's weight
-    doubt: Any = 0.0                 # 1 while dry friction may hide or feign a hand: at rest, and just after breaking away
+    doubt: Any = 0.0                 # 1 while dry friction may hide or feign a hand: at rest, led by a hand, and just after either
     hit: Any = 0.0                   # 1 when a hand was met
     grip: Any = 0.0                  # share of the force: 0 while the lid lies in its box
 
@@ -89,6 +90,7 @@ class Tuning:
     h_armed: float = 4e-4            # m above the closed stop from where on a hand is looked for ...
     open_margin: float = 0.006       # ... and rad before the open stop; nearer, the stops may carry the lid
     help: float = 0.5                # share of the hand's force that the actuator adds while assisting
+    help_most: float = 8.0           # N at the lid's edge: of a larger residual no more is taken for a hand
     drag: float = 20.0               # N s/m felt while assisting
 
     def __post_init__(self):
@@ -144,7 +146,9 @@ def control(x, m, command, assist, c, applied=None) -> tuple:
     inertial = 0.5 * m.m_rate * m.v
     moved = (1.0 - soft) * (m.m_r * feed + friction(v_wanted, c))
     residual = c.observer * (m.m_r * m.v - x.impulse)
-    followed = soft * (0.7 * friction(m.v, c) + c.help * residual - c.drag * m.v)
+    usual = clip(m.v, -FASTEST, FASTEST)
+    followed = soft * (0.7 * friction(usual, c) - c.drag * m.v - BRAKE * (m.v - usual)
+                       + c.help * clip(residual, -c.help_most * m.edge, c.help_most * m.edge))
     learned = c.learning * (1.0 - x.doubt) * (1.0 - soft) * clip(x.bias, -2.0 * c.coulomb, 2.0 * c.coulomb)
     model = x.grip * (m.weight + inertial + moved + followed - learned)
     feedback = x.grip * (1.0 - soft) * m.m_r * (full - feed)
@@ -152,7 +156,7 @@ def control(x, m, command, assist, c, applied=None) -> tuple:
     free, armed = _away(x, m, c, 0.25), _away(x, m, c, 1.0)
     explained = (x.made if applied is None else applied) + inertial - m.weight - friction(m.v, c)
     momentum = m.m_r * m.v
-    rest = exp(-(m.v / c.slow) * (m.v / c.slow))
+    rest = maximum(exp(-(m.v / c.slow) * (m.v / c.slow)), soft)         # a hand that lets go is no new one
     unsure = 1.5 * c.coulomb * x.doubt
     sudden = minimum(absolute(residual - x.bias), absolute(residual - m.edge * x.bias_edge))
     surplus = maximum(sudden - c.threshold * m.edge, absolute(residual) - c.lasting * m.edge) - unsure

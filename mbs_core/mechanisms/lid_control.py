@@ -20,7 +20,8 @@ TUNED = {
     'viscous': ('N s/m', 0, 1000, 'Viscous friction that the controller believes in'),
     'threshold': ('N', 0.5, 20, "A hand's sudden force at the lid's edge"),
     'lasting': ('N', 1, 50, "A hand's force at the lid's edge, however slow"),
-    'help': ('1', 0, 0.9, "Share of the hand's force added while assisting"), 'drag': ('N s/m', 0, 500, 'Drag felt while assisting'),
+    'help': ('1', 0, 0.9, "Share of the hand's force added while assisting"),
+    'help_most': ('N', 0, 20, "Most force of a hand, at the lid's edge, that is helped"), 'drag': ('N s/m', 0, 500, 'Drag felt while assisting'),
 }
 DAMPING = 900.0      # N s/m, the most that goes with a set-point; the device allows 1000
 variants = {'smoothness': tuple(PEAK), 'law': ('blended', 'literal')}
