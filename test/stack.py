@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 MARK = 'MBS_HAPTICS_TEST'
-PATIENT = {'timing.stale_after': 0.1, 'timing.fault_after': 0.4, 'timing.most_missed': 400}      # shared machines stall
+# Shared machines stall, and samples come from a Python thread here: a gap of 0.1 s must not let the force decay in the middle of a mean.
+PATIENT = {'timing.stale_after': 0.4, 'timing.fault_after': 1.0, 'timing.most_missed': 1000}
 
 
 def free_domain() -> int:

@@ -303,3 +303,18 @@ def test_a_tree_in_parameters_moves_as_the_same_tree_in_numbers():
         state.forward()
         found.append(state.vd.copy())
     assert found[0] == pytest.approx(found[1], rel=1e-10)
+
+
+def test_the_four_bar_knows_how_its_effort_changes_with_the_crank():
+    """The closed form of the statics beside differences of the effort, at rest with the loop closed."""
+    from mbs_haptics.model.load import stiffness_of
+    model = compile_model(mechanisms.build('four_bar', driven=True))
+    for given in ({}, {'spring.rate': 30.0, 'spring.rest': 1.0}, {'crank.length': 0.08, 'rod.mass_per_length': 0.1}):
+        state = model.state()
+        state.set(given)
+        for q in (1.0, 1.3, 1.6, 1.9, 2.2):
+            wanted = stiffness_of(state, 'crank', q)
+            state.drive('crank', q)
+            state.assemble()
+            state.forward()
+            assert state.outputs()['crank.stiffness'] == pytest.approx(wanted, rel=1e-5, abs=1e-6)

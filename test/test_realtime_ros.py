@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -81,42 +80,6 @@ loop.link.destroy()
 os._exit(0)
 '''
 
-COUNTER = '''
-#define _GNU_SOURCE
-#include <stddef.h>
-#include <unistd.h>
-#include <sys/syscall.h>
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
-volatile long watched, calls;
-static void count(void) { if (watched && syscall(SYS_gettid) == watched) __sync_fetch_and_add(&calls, 1); }
-void *malloc(size_t n) { count(); return __libc_malloc(n); }
-void *calloc(size_t n, size_t m) { count(); return __libc_calloc(n, m); }
-void *realloc(void *p, size_t n) { count(); return __libc_realloc(p, n); }
-'''
-
-WATCHED = '''
-import ctypes
-counter = ctypes.CDLL(os.environ['COUNTER'])
-watched, calls = (ctypes.c_long.in_dll(counter, name) for name in ('watched', 'calls'))
-real = loop.block.words.copy()
-slot = {name: loop.block.word(name) for name in ('take', 'publish')}
-def count(ticks=300):
-    calls.value, n = 0, loop.block['ticks']
-    watched.value = loop._thread.native_id
-    until(lambda: loop.block['ticks'] > n + ticks, 'the loop stands')
-    watched.value = 0
-    return calls.value / ticks
-OUT['allocations_per_tick_with_dds'] = count()
-libc = ctypes.CDLL(None)
-for k in slot.values():                # a take that brings the same message again, a publish that does nothing
-    loop.block.words[k] = ctypes.cast(libc.sched_yield, ctypes.c_void_p).value
-time.sleep(0.1)
-OUT['allocations_per_tick'] = count()
-for name, k in slot.items():
-    loop.block.words[k] = real[k]
-'''
-
-
 def run(kind, wake, extra='', **more):
     """Run a device and a loop in two processes of their own domain; return what the loop tells."""
     env = {**os.environ, 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'ROS_DOMAIN_ID': str(40 + os.getpid() % 60),
@@ -148,12 +111,11 @@ if importlib.util.find_spec('rclpy'):
             assert out['ticks'] <= out['due'] + 1 <= out['ticks'] + out['skipped']
 
     def test_the_tick_allocates_nothing_of_its_own(tmp_path, need_tool):
-        source, target = tmp_path / 'counter.c', tmp_path / 'counter.so'
-        source.write_text(textwrap.dedent(COUNTER))
-        subprocess.run([need_tool('gcc', 'gcc'), '-O2', '-shared', '-fPIC', str(source), '-o', str(target)], check=True)
-        out = run('native', 'timer', WATCHED, LD_PRELOAD=str(target), COUNTER=str(target))
-        assert out['allocations_per_tick'] == 0.0
-        assert 0 < out['allocations_per_tick_with_dds'] < 20, 'the counter counts: the middleware itself allocates a little'
+        from mbs_haptics.bench import allocations
+        need_tool('gcc', 'gcc')
+        found = allocations.measure(tmp_path)
+        assert found['own'] == 0.0
+        assert 0 < found['with_middleware'] < 20, 'the counter counts: the middleware itself allocates a little'
 
     def test_bench_tells_every_figure_it_aims_at():
         from mbs_haptics.bench import loop

@@ -107,9 +107,9 @@ if importlib.util.find_spec('rclpy') and importlib.util.find_spec('cobs'):
             host, port = device.address[1]
             process = start([*HAPTIC, 'run', 'lever', '--seconds', '6', '--json', 'device:=udp', f'port:={host}:{port}',
                              f'config:={patient_config(tmp_path)}', 'record:=true', f'bag:={tmp_path / "bag"}'], domain, stderr=-1)
-            for command in ('hand.stiffness 20000', 'hand.damping 60', 'hand.target 0.004', 'hand.mode 1'):
-                device.command(f'set {command}')
-            time.sleep(7.5)
+            hold(device)
+            wait_for(lambda: truth(device, 'force') < -0.8, 'the spring to be felt', 60.0)        # however long the nodes take to start
+            time.sleep(2.0)
             angle = float(device.command('get height', True).split()[1]) / 0.218
             force = float(device.command('get force', True).split()[1])
             code, out, err = finish(process, domain)
@@ -161,7 +161,9 @@ if importlib.util.find_spec('rclpy') and importlib.util.find_spec('cobs'):
             host, port = device.address[1]
             process = start([*HAPTIC, 'run', 'lever', '--seconds', '8', '--json', 'device:=udp', f'port:={host}:{port}',
                              f'config:={patient_config(tmp_path)}', 'record:=true', f'bag:={tmp_path / "bag"}'], domain, stderr=-1)
-            time.sleep(7.0)
+            hold(device)
+            wait_for(lambda: truth(device, 'force') < -0.8, 'the spring to be felt', 60.0)
+            time.sleep(1.0)
             device.process.kill()
             code, out, err = finish(process, domain)
         assert code == 1
@@ -183,8 +185,7 @@ if importlib.util.find_spec('rclpy') and importlib.util.find_spec('cobs'):
             process = start([*HAPTIC, 'run', 'lever', '--headless', 'device:=udp', f'port:={host}:{port}',
                              f'config:={patient_config(tmp_path)}'], domain, stderr=-1)
             try:
-                for command in ('hand.stiffness 20000', 'hand.damping 60', 'hand.target 0.004', 'hand.mode 1'):
-                    device.command(f'set {command}')
+                hold(device)
                 wait_for(lambda: truth(device, 'force') < -0.8, 'the spring to be felt')
                 victim = node_of(process.pid, f'mbs_haptics.{node}')
                 os.kill(victim, number)
@@ -197,6 +198,11 @@ if importlib.util.find_spec('rclpy') and importlib.util.find_spec('cobs'):
                 if process.poll() is None:
                     process.send_signal(signal.SIGINT)
                 finish(process, domain)
+
+    def hold(device):
+        """Let the simulated hand hold the lever 4 mm down."""
+        for command in ('hand.stiffness 20000', 'hand.damping 60', 'hand.target 0.004', 'hand.mode 1'):
+            device.command(f'set {command}')
 
     def truth(device, name):
         """Return a signal of the simulated world."""

@@ -3,6 +3,7 @@
 import math
 
 from mbs_core.description import Mechanism, effort, revolute, spring
+from mbs_core.symbolic import diff, sin
 
 variants = {'driven': (False, True)}
 
@@ -31,9 +32,30 @@ def four_bar(driven=False) -> Mechanism:
     if driven:
         m.drive(crank)
         m.output('crank.effort', m.effort(crank), 'N m', 'What a hand on the crank feels (001 eq. 13)')
+        m.output('crank.stiffness', _stiffness(m, (crank, coupler, rocker), (a, b, c), per_length, rate, rest), 'N m/rad',
+                 'How the effort changes with the crank at rest: springs and weights, loop closed')
     else:
         m.add(effort(crank, m.input('crank.torque', 'N m', doc='Torque on the crank')))
     x, y, _ = m.position(coupler.at(b / 2, 0, 0))
     m.output('coupler.x', x, 'm', 'Middle of the coupler, to the right')
     m.output('coupler.y', y, 'm', 'Middle of the coupler, upward')
     return m
+
+
+def _stiffness(m, bodies, lengths, per_length, rate, rest):
+    """Return d2V/dq2 of the crank along the closed loop: V is the energy of the rocker's spring and of the weights.
+
+    From a e^iq + b e^is = d + c e^ir, with s the absolute angle of the coupler and r of the rocker:
+    r' = a sin(q - s) / (c sin(r - s)) and s' = a sin(r - q) / (b sin(s - r)).
+    """
+    (crank, coupler, rocker), (a, b, c) = bodies, lengths
+    q, p, r = crank.q, coupler.q, rocker.q            # p is the coupler's angle on the crank
+    s = q + p
+    r_of_q = a * sin(q - s) / (c * sin(r - s))
+    p_of_q = a * sin(r - q) / (b * sin(s - r)) - 1.0
+
+    def along(e):
+        return diff(e, q) + diff(e, p) * p_of_q + diff(e, r) * r_of_q
+    height = a * (a / 2) * sin(q) + b * (a * sin(q) + (b / 2) * sin(s)) + c * (c / 2) * sin(r)
+    energy = 0.5 * rate * (r - rest) * (r - rest) - m.gravity[1] * per_length * height
+    return along(along(energy))

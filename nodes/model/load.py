@@ -152,6 +152,15 @@ def stiffness_of(state, coordinate, q) -> float:
     return (efforts[1] - efforts[0]) / (2 * STEP)
 
 
+def passivity_of(get) -> tuple:
+    """Return the declared damping of the device's joint and the latency of the loop; a damping of 0 declares nothing."""
+    damping, latency = get('passivity.damping', 0.0), get('passivity.latency', 0.002)
+    for name, value, most in (('damping', damping, 1e6), ('latency', latency, 1.0)):
+        if not 0 <= value <= most:
+            raise MbsError(f"the parameter 'passivity.{name}' must be from 0 to {most:g}, not {value:g}")
+    return damping, latency
+
+
 def check_passivity(settings, state, positions, device_damping, latency):
     """Refuse a model that is stiffer at the measured pose than the declared damping of the device can hold.
 

@@ -111,7 +111,7 @@ class Rosbotran(LifecycleNode):
         self.model = compile_model(mechanism)
         self.gate = Gate(self.model.parameters, settings.commanded)
         start = {name: self._declare(p) for name, p in self.model.parameters.items()}
-        self._damping, self._latency = self.setting('passivity.damping', 0.0), self.setting('passivity.latency', 0.002)
+        self._damping, self._latency = load.passivity_of(self.setting)
         self._frame = self.setting('frame', 'base_link')
         self._refuse_unknown()
         self._scratch = self.model.state()

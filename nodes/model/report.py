@@ -89,6 +89,7 @@ def figures(loop) -> dict:
     x, offset = loop.snapshot(), loop.block.layout.offset      # each deadline was a tick or was skipped; all read at one time
     out.update((name, int(x[offset(name)])) for name in ('ticks', 'skipped', 'deadlines'))
     out['wake'] = loop.settings.wake
+    out['parameters'] = {'batches': int(x[offset('taken')]), 'ticks_to_effect': int(x[offset('took')]), 'ticks_to_effect_max': int(x[offset('took_most')])}
     out['mechanism'] = loop.model.name
     for i, channel in enumerate(loop.settings.channels):
         out[f'joint.{channel.joint}'] = {name: float(loop.block.view(array)[i]) for name, array in (

@@ -219,6 +219,7 @@ class Loop:
             values = [*self._scratch._par, *self._commanded.values()]
             n = len(values)
             self.block.view('new')[number % 2 * n:number % 2 * n + n] = values
+            self.block['posted_tick'] = self.block['ticks'] - 1.0      # the last one done; -1 before the first
             self.block['posted'] = float(number)      # last: from here on the loop may read
 
     def inputs(self) -> dict:

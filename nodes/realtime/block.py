@@ -22,7 +22,7 @@ SCALARS = ('stop', 'state', 'fault_code', 'fault_tick', 'faults_seen', 'request'
            'overtaken', 'refused_layout', 'refused_nan', 'refused_jump', 'refused_frozen', 'take_errors', 'clock_steps', 'primed',
            'status', 'open', 'failed', 'publish_errors', 'posted', 'taken', 'way', 'change_tick', 'cut_finite', 'cut_passivity',
            'cut_velocity', 'cut_thermal', 'cut_slew', 'cut_clamp', 'refused_input', 'stale_input', 'deadlines', 'ticked', 'have_ticked',
-           'stood_in', 'came', 'stamp', 'stamp_of', 'spacing')
+           'stood_in', 'came', 'stamp', 'stamp_of', 'spacing', 'posted_tick', 'took', 'took_most', 'before')
 PER_CHANNEL = ('q', 'v', 'a', 'f', 'same', 'raw', 'force', 'energy', 'energy_q', 'heat', 'set_q', 'set_v', 'set_f', 'set_k', 'set_b',
                'plausible', 'frozen_speed', 'energy_kept', 'energy_allowed', 'damping_most', 'speed_soft', 'speed_hard',
                'thermal_weight', 'thermal_start', 'continuous', 'force_most', 'slew_most', 'stiffness_most', 'damping_sent')
@@ -154,7 +154,7 @@ class Block:
                  FALL=s.step / s.decay, CLOCK_STEP=round(s.clock_step * 1e9), WAY_STEP=min(1.0, s.step / s.parameter_ramp),
                  MOST_MISSED=float(s.most_missed), MOST_FAILED=float(supervise.MOST_FAILED), FROZEN_SAMPLES=s.frozen_samples,
                  ACCELERATION=float(s.acceleration_filter), SUBSTEPS=s.substeps, TRACE_ROWS=s.trace,
-                 SOONEST=s.period_ns // 4,
+                 SOONEST=s.period_ns * 3 // 4,
                  PATIENCE=round(max(2.5 * s.period_ns, min(s.stale_after * 1e9, 5.0 * s.period_ns))),
                  MODELLED=int(self.model is not None), OFFSET_WORD=lay.offset('words') + self.word('offset'))
         if s.method not in METHODS:

@@ -102,6 +102,8 @@ def change(x) -> None:
             x[PAR_TO + NPAR + k] = x[slot + NPAR + k]
         x[WAY] = 0.0
         x[CHANGE_TICK] = x[TICKS]
+        x[TOOK] = x[TICKS] - x[POSTED_TICK]
+        x[TOOK_MOST] = max(x[TOOK_MOST], x[TOOK])
         x[TAKEN] = x[POSTED]
     if x[WAY] < 1.0:
         x[WAY] = min(1.0, x[WAY] + WAY_STEP)

@@ -157,6 +157,7 @@ def tick(x, due: int, t: int, wanted: int) -> int:
     send(x)
     if x[TICKS] > 0.0:
         record(x, 1, t - int(x[START]))
+    x[BEFORE] = x[START]
     x[START] = float(t)
     if x[HAVE] != 0.0:
         record(x, 3, int(x[AGE]))
@@ -231,7 +232,7 @@ def enter(x) -> None:
 def on_sample(x) -> None:
     """Tick because a sample came; called by the thread that received it. If a tick is under way, that one goes on.
 
-    A sample on the heels of another is left to the next one, so that what was held up never becomes a burst.
+    A sample that was held up may follow on the heels of another, one more is left to the next: there is never a burst.
     """
     if x[RAISED] == 0.0:
         x[RAISED] = 1.0
@@ -240,7 +241,7 @@ def on_sample(x) -> None:
     while x[PENDING] != 0.0 and try_lock(x) == 1:
         x[PENDING] = 0.0
         t = now(x)
-        if x[ALONE] != 0.0 or x[TICKS] == 0.0 or t - int(x[START]) >= SOONEST:
+        if x[ALONE] != 0.0 or x[TICKS] < 2.0 or t - int(x[BEFORE]) >= SOONEST:
             if tick(x, t, t, 0) == 1:
                 enter(x)
                 x[LAST_DUE] = float(t)
