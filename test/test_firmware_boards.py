@@ -361,6 +361,7 @@ def test_estop_acts_within_a_burst_of_fast_periods_on_qemu_and_sensing_goes_on(n
     assert got['fresh'] == got['states'] > 25
 
 
+@pytest.mark.alone
 def test_emulated_board_holds_a_wall_against_a_plant_outside(need_tool):
     need_tool('arm-none-eabi-gcc', 'gcc-arm-none-eabi')
     need_tool('qemu-system-arm', 'qemu-system-arm')

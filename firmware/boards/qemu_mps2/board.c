@@ -33,6 +33,7 @@ static struct {
   volatile bool main_due;
   volatile uint32_t tick;
   volatile bool in_fast;
+  bool plant_lost;         /* the plant outside did not answer in time */
   bool has_host;           /* the mailbox was filled in */
 } self;
 
@@ -106,10 +107,13 @@ static void ask_outside(void) {
   }
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   mailbox->request = request;
-  while (mailbox->answer != request && clock_us() - from_us < ANSWER_US) {
+  /* A plant that missed an answer is gone, or comes back: it is no longer waited for, so that the loops keep their pace. */
+  const uint32_t patience_us = self.plant_lost ? 1u : ANSWER_US;
+  while (mailbox->answer != request && clock_us() - from_us < patience_us) {
   }
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  if (mailbox->answer != request) {
+  self.plant_lost = mailbox->answer != request;
+  if (self.plant_lost) {
     mailbox->late_answers++;
     self.sample.fresh = 0u;
     return;
