@@ -9,7 +9,7 @@ from mbs_haptics import environment
 from mbs_haptics.chosen import positive
 from mbs_haptics.figures import Figures, add_json_argument
 
-HELP = 'Run a device (lever, four_bar: virtual unless device:=... says otherwise) or a demonstration (two_link).'
+HELP = 'Run a device (virtual unless device:=... says otherwise) or a demonstration (two_link).'
 PASS_THROUGH = True         # argparse takes no further NAME:=VALUE after an option
 STEP = 1e-3
 # Closed link, PD 3/0.8 on joints 1 and 3, from (pi/2, -pi/6, pi/2, pi/6): where it comes to rest, from an independent
