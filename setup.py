@@ -74,6 +74,7 @@ setup(
     package_dir={NAME: 'nodes'},
     packages=[NAME] + [NAME + '.' + name for name in find_packages(os.path.join(HERE, 'nodes'))]
     + find_packages(HERE, include=['mbs_core', 'mbs_core.*']),
+    package_data={NAME: ['view/*.html']},
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + NAME]),
         ('share/' + NAME, ['package.xml', 'requirements.txt']),

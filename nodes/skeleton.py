@@ -51,11 +51,12 @@ def skeleton_of(mechanism, q, si_parameters=None) -> dict:
     bones = {}
     for b in bodies:
         shown = points[b.name] if len(points[b.name]) > 1 else points[b.name] + [b.at(*b.com)]
-        bones[b.name] = _distinct([place(p) for p in shown])
-    return {'bones': {**bones, **rods}, 'pins': {k: _distinct(v) for k, v in pins.items()}, 'slides': slides, 'curve': curve}
+        bones[b.name] = distinct([place(p) for p in shown])
+    return {'bones': {**bones, **rods}, 'pins': {k: distinct(v) for k, v in pins.items()}, 'slides': slides, 'curve': curve}
 
 
-def _distinct(points):
+def distinct(points) -> list:
+    """Return the points without those that repeat an earlier one."""
     kept = []
     for p in points:
         if all(max(abs(a - b) for a, b in zip(p, k)) > 1e-9 for k in kept):

@@ -4,7 +4,6 @@ The page is served on this machine only (127.0.0.1). Parameters, read at the sta
 browser (open one where there is a display).
 """
 
-import contextlib
 import os
 import signal
 import sys
@@ -12,8 +11,8 @@ import time
 
 from mbs_core.errors import MbsError
 from mbs_haptics import environment
+from mbs_haptics.view.pace import Pace, give_way
 
-NICENESS = 10           # the page gives way to whatever is more urgent
 FASTEST = 120.0
 
 
@@ -22,18 +21,17 @@ def run_page(source, port, frames_hz, browser, stopped, say=print):
     from mbs_haptics.view.page import Page
     if not 1 <= frames_hz <= FASTEST:
         raise MbsError(f'a page has from 1 to {FASTEST:g} frames a second, not {frames_hz:g}')
-    page = Page(source, port)
+    page = Page(source, port, say=say)
     say(f'the page is at {page.url}', flush=True)
     if browser and (os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY')):
         import webbrowser
         webbrowser.open(page.url)
-    due = time.monotonic()
+    pace = Pace(frames_hz)
     try:
         while not stopped():
             source.poll()
             page.update()
-            due = max(due + 1.0 / frames_hz, time.monotonic())
-            time.sleep(max(0.0, due - time.monotonic()))
+            time.sleep(pace.next(page.watched, source.missed))
     finally:
         page.close()
         source.close()
@@ -57,6 +55,7 @@ def serve(argv, stops):
     from rclpy.signals import SignalHandlerOptions
 
     from mbs_haptics.view.live import Live
+    give_way()                  # before the middleware starts its threads
     rclpy.init(args=argv, signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node('viewer')
     try:
@@ -73,8 +72,6 @@ def main(argv=None):
     stops = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stops.append(True))
-    with contextlib.suppress(OSError):
-        os.nice(NICENESS)
     try:
         environment.need_ros()
         return serve(sys.argv if argv is None else argv, stops)

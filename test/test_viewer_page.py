@@ -94,7 +94,7 @@ def test_picture_of_nothing_and_of_a_constant_is_a_picture():
 def test_a_port_that_is_taken_is_refused_in_one_sentence():
     import socket
 
-    from mbs_haptics.view.page import free_port
+    from mbs_haptics.view.page_port import free_port
     with socket.socket() as other:
         other.bind(('127.0.0.1', 0))
         other.listen()

@@ -1,7 +1,7 @@
 """A running stack as the source of a page: topics drained raw and rarely, services asked without waiting.
 
-Nothing here is in the way of the loop: all subscriptions are best effort, and messages are taken when a frame is drawn, not
-when they come. The mechanism and its parameters are asked for, so that a page needs nothing but the namespace.
+Nothing here is in the way of the loop: what is fast is best effort, kept in short queues, subscribed to only while somebody
+looks, and taken when a frame is drawn, not when it comes. The mechanism and its parameters are asked for, so that a page needs nothing but the namespace.
 """
 
 import math
@@ -30,7 +30,8 @@ from mbs_haptics.view.curves import History
 from mbs_haptics.view.source import Frame, Knob, Source
 
 PREFIX = 'model.'
-DEPTH = 128             # set-points that wait at most between two frames; what is older is not worth drawing
+# Messages that wait at most between two frames: the newest of states and outputs; as many set-points as a curve is drawn with.
+FAST = {'model_state': 1, 'model_outputs': 1, 'setpoint': 64}
 STRIDE = 2              # every so manieth set-point is kept: 500 points a second draw any curve
 SPINS = 8               # callbacks served between two frames
 AGAIN = 1.0             # s between two questions after parameters
@@ -48,15 +49,22 @@ class Live(Source):
         self.calls = Calls(node, clock)
         self.executor = SingleThreadedExecutor(context=node.context)
         self.executor.add_node(node)
-        self._group = NeverServed()
-        self._state = self._raw('model_state', 1)
-        self._setpoint = self._raw('setpoint', DEPTH)
+        self._group, self._fast = NeverServed(), {}
         node.create_subscription(DiagnosticArray, '/diagnostics', self._diagnosed, 10)
         node.create_subscription(ParameterEvent, '/parameter_events', self._changed, 10)
         self._hand = node.create_publisher(JointState, topics.HAND, 10)
         self._layout, self._names, self._indices = None, None, None
-        self._asked, self._heard, self._count = -math.inf, -math.inf, 0
+        self._asked, self._heard, self._count, self._outputs = -math.inf, -math.inf, 0, {}
         self._figures, self._devices = {}, {}
+
+    def watch(self, on):
+        """Listen to the fast topics while somebody looks."""
+        if on and not self._fast:
+            self._fast = {topic: self._raw(topic, depth) for topic, depth in FAST.items()}
+        elif self._fast and not on:
+            for subscription in self._fast.values():
+                self.node.destroy_subscription(subscription)
+            self._fast = {}
 
     def _raw(self, topic, depth):
         qos = QoSProfile(depth=depth, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -73,12 +81,16 @@ class Live(Source):
         if not self.knobs and now > self._asked + AGAIN:
             self._asked = now
             self._ask()
-        for data in take(self._state):
-            self._moved(data, now)
-        for data in take(self._setpoint):
-            self._pushed(data)
-        silent = now - self._heard
-        self.rows = self._rows() if silent < SILENT else [('state', 'no state comes from rosbotran')]
+        if self._fast:
+            for data in take(self._fast['model_outputs']):
+                message = deserialize_message(data, JointState)
+                self._outputs = dict(zip(message.name, message.position))
+            for data in take(self._fast['model_state']):
+                self._moved(data, now)
+            for data in take(self._fast['setpoint']):
+                self._pushed(data)
+        silent = bool(self._fast) and now - self._heard > SILENT
+        self.rows = [('state', 'no state comes from rosbotran')] if silent else self._rows()
 
     def _moved(self, data, now):
         if self.mechanism is None:
@@ -96,7 +108,7 @@ class Live(Source):
         stamp = message.header.stamp
         self._heard = now
         self.frame = Frame(stamp.sec + 1e-9 * stamp.nanosec, q, dict(zip(message.name, message.velocity)),
-                           dict(zip(message.name, message.effort)))
+                           dict(zip(message.name, message.effort)), self._outputs)
 
     def _pushed(self, data):
         if self._layout is None:
@@ -117,6 +129,7 @@ class Live(Source):
         for status in message.status:
             if status.name.startswith(f'{self.space}/rosbotran: loop'):
                 self._figures = {pair.key: pair.value for pair in status.values}
+                self.missed = int(float(self._figures.get('skipped', 0)))
             elif status.name.startswith(f'{self.space}/roscom'):
                 self._devices[status.name.partition(':')[0].strip('/')] = status.message
 
@@ -209,6 +222,13 @@ class Live(Source):
                 ask([name])
         else:
             ask(names)
+
+    def request(self, service, answer):
+        """Call a Trigger service of the stack."""
+        def done(response):
+            answer(response is not None and response.success, response.message if response is not None else
+                   f"'{self.space}/{service}' does not answer: is its node running?")
+        self.calls.ask(Trigger, f'{self.space}/{service}', Trigger.Request(), done)
 
     def tell(self, values):
         """Move the hand that holds the virtual device."""

@@ -74,7 +74,7 @@ class Simulated(Source):
         rates = {c.name: float(s.v[c.index]) for c in self.mechanism.coordinates}
         kinetic, potential = s.energy()
         self.rows = [('simulated', f'{s.t:.1f} s'), ('energy', f'{kinetic:.4g} J kinetic, {potential:.4g} J potential')]
-        return Frame(s.t, s.q.tolist(), rates, {c.name: float(s.eff[c.driven]) for c in self.mechanism.driven})
+        return Frame(s.t, s.q.tolist(), rates, {c.name: float(s.eff[c.driven]) for c in self.mechanism.driven}, s.outputs())
 
     def set(self, values, answer):
         """Set parameters in their units, or refuse them where the loops could not be closed."""

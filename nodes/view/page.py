@@ -8,32 +8,18 @@ import contextlib
 import html
 import io
 import math
-import socket
 import time
 from collections import deque
 
-from mbs_core.errors import MbsError
 from mbs_haptics.view import curves
 from mbs_haptics.view.hand import Hand
+from mbs_haptics.view.page_port import free_port
 from mbs_haptics.view.scenes import scene_class
-from mbs_haptics.view.scenes.base import FIELD
 
 CURVES = 0.125          # s between two drawings of the curves
 RETURN = 0.4            # s after a refusal, when the slider is set once more: values of a hand still on it may have crossed ours
 STATUS = 0.25           # s between two renewals of the text
 HINTS = {'enable': 'Enable: let the force rise.', 'disable': 'Disable: let it decay.', 'reset': 'Reset: leave a fault, or begin again.'}
-
-
-def free_port(wanted, host='127.0.0.1') -> int:
-    """Return a TCP port to serve on: the wanted one, or any free one for 0; one that is taken is refused."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, wanted))
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, 'strerror', None) or 'it must be from 0 to 65535'
-            raise MbsError(f'the page can not be served on port {wanted}: {reason}; choose another one, or 0 for a free one') from None
-        return probe.getsockname()[1]
 
 
 def step_of(low, high, value) -> float:
@@ -61,13 +47,13 @@ def quiet_server(port):
 class Page:
     """A page for a source; call `update` often, from one thread."""
 
-    def __init__(self, source, port=0, clock=time.monotonic):
-        self.source, self.clock = source, clock
+    def __init__(self, source, port=0, clock=time.monotonic, say=print):
+        self.source, self.clock, self.say = source, clock, say
         self.server = quiet_server(free_port(port))
         self.url = f'http://127.0.0.1:{self.server.get_port()}'
         self.scene, self.hand, self.pictures, self.sliders, self.accepted, self.factors = None, None, [], {}, {}, {}
         self.wishes, self.pending, self.wanted, self.returning = deque(), None, {}, {}
-        self.frames, self._last_frame, self._due = 0, None, {'curves': 0.0, 'status': 0.0}
+        self.watched, self.frames, self._last_frame, self._due = False, 0, None, {'curves': 0.0, 'status': 0.0}
         self._message = ('', False)
         self.server.gui.configure_theme(control_layout='collapsible', control_width='medium', show_logo=False, show_share_button=False,
                                         brand_color=(58, 110, 165))
@@ -102,27 +88,28 @@ class Page:
         with view:
             gui.add_checkbox('Names', False, hint='Write the names of the parts beside them').on_update(
                 lambda event: self.wishes.append(('names', event.target.value)))
-            gui.add_button('Side view', hint='Look at the mechanism as at the beginning').on_click(
-                lambda event: self._look(event.client))
+            gui.add_button_group('Look', list(self.scene.views()), hint='Where to look from').on_click(
+                lambda event: self._look(event.client, event.target.value))
         self.hand = Hand(self.scene, source)
         self.hand.controls(gui, self.wishes, view.order + 0.5)
-        self.scene.controls(gui, source, self.wishes)
+        self.scene.controls(self)
         self._camera()
 
     def _camera(self):
-        position, look_at, up = self.scene.camera()
+        position, look_at, up, field = next(iter(self.scene.views().values()))
         camera = self.server.initial_camera
-        camera.fov, camera.up, camera.position, camera.look_at = FIELD, up, position, look_at
+        camera.fov, camera.up, camera.position, camera.look_at = field, up, position, look_at
         reach = float(sum((a - b) ** 2 for a, b in zip(position, look_at)) ** 0.5)
         camera.near, camera.far = reach / 50, reach * 50
         for client in self.server.get_clients().values():
             self._look(client)
 
-    def _look(self, client):
+    def _look(self, client, view=None):
         if client is not None and self.scene is not None:
-            position, look_at, up = self.scene.camera()
+            views = self.scene.views()
+            position, look_at, up, field = views.get(view) or next(iter(views.values()))
             with client.atomic():
-                client.camera.fov, client.camera.up_direction = FIELD, up
+                client.camera.fov, client.camera.up_direction = field, up
                 client.camera.position, client.camera.look_at = position, look_at
 
     def _sliders(self):
@@ -155,9 +142,11 @@ class Page:
     def update(self):
         """Bring the page up to the source: the scene at every frame, curves and text less often."""
         self._carry_out()
-        source, now = self.source, self.clock()
+        source, now, seen = self.source, self.clock(), bool(self.server.get_clients())
+        self.watched = seen or (self.scene is not None and self.scene.watched)
+        source.watch(self.watched)
         if self.scene is None:
-            if source.mechanism is not None and source.frame is not None:
+            if source.mechanism is not None:
                 self._fill()
             self._tell(now)
             return
@@ -170,11 +159,12 @@ class Page:
         self.hand.update(now)
         if source.frame is not None and source.frame is not self._last_frame:
             self._last_frame = source.frame
-            if self.server.get_clients():
+            if seen:
                 with self.server.atomic():
                     self.scene.place(source.frame)
                 self.frames += 1
-        if now >= self._due['curves'] and self.server.get_clients():
+        self.scene.tick(source, now)
+        if now >= self._due['curves'] and seen:
             self._due['curves'] = now + CURVES
             self._draw_curves()
         self._tell(now)
@@ -224,6 +214,8 @@ class Page:
                     self.wanted.pop(name, None)
             elif kind == 'switch':
                 self.source.switch(rest[0], lambda good, sentence: self._news(sentence, not good))
+            elif kind == 'request':
+                self.source.request(rest[0], lambda good, sentence: self._news(sentence, not good))
             elif kind == 'names':
                 self.scene.show_names(rest[0])
             elif kind == 'call':
@@ -268,5 +260,7 @@ class Page:
 
     def close(self):
         """Stop serving."""
+        if self.scene is not None:
+            self.scene.close()
         with contextlib.redirect_stdout(io.StringIO()):
             self.server.stop()

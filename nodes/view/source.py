@@ -11,6 +11,7 @@ class Frame:
     q: list
     v: dict
     effort: dict = field(default_factory=dict)      # of the driven coordinates, by name
+    outputs: dict = field(default_factory=dict)     # of the model, by name; as many as it tells
     poses: dict = field(default_factory=dict)       # of the bodies, filled in by the scene
 
 
@@ -40,6 +41,7 @@ class Source:
         self.knobs, self.knobs_changed, self.rows = {}, False, []
         self.message = ('', False)      # what to tell the user, and whether it is bad news
         self.has_hand = False           # whether `tell` moves a simulated hand
+        self.missed = 0                 # ticks that the loop missed so far, as far as is known
 
     def poll(self):
         """Take in what is new."""
@@ -52,6 +54,13 @@ class Source:
     def switch(self, verb, answer):
         """Ask for a switch; answer(success, sentence) is called."""
         raise NotImplementedError
+
+    def watch(self, on):
+        """Take note of whether anybody looks: while nobody does, nothing fast needs to be listened to."""
+
+    def request(self, service, answer):
+        """Call a service (Trigger) of another node of the stack, as 'lid/open'; answer(success, sentence) is called."""
+        answer(False, f"'{service}' needs a running stack")
 
     def tell(self, values):
         """Move the hand that holds a simulated device: {name of the plant: value}. Real devices have hands of their own."""

@@ -24,7 +24,7 @@ class Scene:
 
     def __init__(self, server, mechanism):
         self.server, self.mechanism, self.poses = server, mechanism, Poses(mechanism)
-        self.bodies, self.labels, self._shapes, self._moving, self._with_names = {}, {}, [], {}, False
+        self.bodies, self.labels, self._shapes, self._moving, self._with_names, self._drawn = {}, {}, [], {}, False, set()
         self.planar = is_planar(mechanism)
 
     # -- what a scene of its own overrides -------------------------------------------------------
@@ -35,8 +35,16 @@ class Scene:
     def update(self, frame):
         """Follow a frame: bodies are placed already."""
 
-    def controls(self, gui, source, wishes):
-        """Add elements of this scene to the page; what a callback wants done goes into wishes as ('call', function)."""
+    watched = False         # whether somebody looks at this scene beside the page
+
+    def controls(self, page):
+        """Add elements of this scene to the page; what a callback wants done goes into page.wishes as ('call', function)."""
+
+    def tick(self, source, now):
+        """Do what is due besides drawing; called as often as the page is renewed, whether anybody looks or not."""
+
+    def close(self):
+        """End what this scene has started."""
 
     def rows(self, source):
         """Return (label, text) rows for the status."""
@@ -63,6 +71,10 @@ class Scene:
         """Return (position, look at, up) of the view to begin with."""
         return self.side_view()
 
+    def views(self):
+        """Return {words on the button: (position, look at, up, angle of the camera)}; the first one is to begin with."""
+        return {'Side view': (*self.camera(), FIELD)}
+
     # -- drawing ---------------------------------------------------------------------------------
     def draw(self):
         """Draw everything afresh."""
@@ -79,6 +91,7 @@ class Scene:
     def mesh(self, name, mesh, colour, body=None, **options):
         """Draw (vertices, faces) in the frame of a body, or of the ground; return its handle."""
         path = f'/{body}/{name}' if body else f'/ground/{name}'
+        self._drawn.add(body)
         handle = self.server.scene.add_mesh_simple(path, mesh[0], mesh[1], color=colour, flat_shading=False, side='double', **options)
         self._shapes.append(handle)
         return handle
@@ -86,6 +99,7 @@ class Scene:
     def line(self, name, points, colour, width, body=None):
         """Draw a polyline."""
         points = np.asarray(points, np.float32)
+        self._drawn.add(body)
         handle = self.server.scene.add_line_segments(f'/{body or "ground"}/{name}', np.stack([points[:-1], points[1:]], axis=1), colour,
                                                      thickness=width)
         self._shapes.append(handle)
@@ -103,6 +117,7 @@ class Scene:
     def label(self, body, at, text=None):
         """Write the name of a body beside a point of it; it is shown on request."""
         text = text or self.names.get(body, body)
+        self._drawn.add(body)
         self.labels[body] = self.server.scene.add_label(f'/{body}/name', text, position=tuple(at), visible=False,
                                                         anchor='bottom-center', font_size_mode='screen')
         self._shapes.append(self.labels[body])
@@ -129,8 +144,8 @@ class Scene:
         """Move every body to where the frame says."""
         frame.poses = self.poses(frame.q)
         for name, (position, wxyz) in frame.poses.items():
-            handle = self.bodies.get(name)
-            if handle is not None:
+            handle = self.bodies[name]
+            if name in self._drawn:         # a frame on which nothing hangs needs no messages
                 handle.position, handle.wxyz = position, wxyz
         self.update(frame)
 

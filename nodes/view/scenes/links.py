@@ -4,7 +4,7 @@ import numpy as np
 
 from mbs_core.description.loops import Cam, RodLoop
 from mbs_core.symbolic import Expr
-from mbs_haptics.skeleton import skeleton_of
+from mbs_haptics.skeleton import distinct, skeleton_of
 from mbs_haptics.view import shapes
 from mbs_haptics.view.scenes.base import COLOURS, GROUND, INK, PIN, Scene
 
@@ -43,9 +43,9 @@ class View(Scene):
                 add(end)
         for body in self.poses.bodies:
             heavy = isinstance(body.mass, Expr) or body.mass > 0
-            if heavy and len(_distinct(points[body.name])) == 1:
+            if heavy and len(distinct(points[body.name])) == 1:
                 points[body.name].append(tuple(self.poses.numbers(body.com)))
-        return {name: _distinct(found) for name, found in points.items()}
+        return {name: distinct(found) for name, found in points.items()}
 
     def link(self, name, points, colour, layer):
         """Draw one body."""
@@ -92,11 +92,3 @@ class View(Scene):
     def _where(self, frame, point):
         offset = self.poses.offset(point)
         return offset if point.body is self.mechanism.ground else self.point(frame, point.body.name, offset)
-
-
-def _distinct(points):
-    kept = []
-    for p in points:
-        if all(max(abs(a - b) for a, b in zip(p, k)) > 1e-9 for k in kept):
-            kept.append(p)
-    return kept
