@@ -64,8 +64,8 @@ def svg(title, x_name, lines, x_span=None, dot=False, height=HEIGHT) -> str:
     xs, ys = [x for line in lines for x in line[2]], [y for line in lines for y in line[3]]
     if not xs:
         xs, ys = [0.0, 1.0], [0.0, 1.0]
-    left, right = x_span or span(xs, 1e-3 * max(map(abs, xs)) + 1e-9)
-    low, high = span(ys, 0.02 * max(map(abs, ys)) + 1e-9)
+    left, right = x_span or span(xs, 1e-3 * max(map(abs, xs)) + 1e-3)
+    low, high = span(ys, 0.02 * max(map(abs, ys)) + 1e-3)
 
     def at(x, y):
         return (LEFT + (x - left) / (right - left) * (WIDTH - LEFT - RIGHT), TOP + (high - y) / (high - low) * (height - TOP - BOTTOM))

@@ -2,8 +2,10 @@
 
 import math
 
-FREE, IMPEDANCE = 0, 1          # modes of the plant's hand: firmware/plants/parts.h
+FREE, IMPEDANCE, SINE = 0, 1, 7  # modes of the plant's hand: firmware/plants/parts.h
 PERIOD = 2.5                    # s of the motion to and fro
+GROW = 1.0                      # s until that motion has its whole way
+ALMOST = 0.96                   # of the way
 
 
 class Hand:
@@ -11,7 +13,7 @@ class Hand:
 
     def __init__(self, scene, source):
         self.spec, self.source = scene.hand, source
-        self.folder, self.by_itself, self._since = None, False, None
+        self.folder, self.by_itself, self._since, self._dip, self._last = None, False, None, None, None
 
     def controls(self, gui, wishes, order):
         """Keep where the controls will be."""
@@ -37,11 +39,20 @@ class Hand:
     def play(self, on):
         """Go to and fro, or stay."""
         self.by_itself, self._since = on, None
+        if on and self.from_rest:
+            self._dip = 0.0
+            self.source.tell({'hand.dip': 0.0, 'hand.count': 1e9, 'hand.rate_hz': 1.0 / PERIOD, 'hand.mode': SINE})
 
     def let_go(self):
         """Let the device go."""
         self.by_itself = self.moving.value = False
+        self._dip = None
         self.source.tell({'hand.mode': FREE})
+
+    @property
+    def from_rest(self) -> bool:
+        """Whether the way begins at rest: the simulated drive then moves by itself, smoothly, however seldom this page is renewed."""
+        return self.spec[2] >= 0.0
 
     def update(self, now):
         """Move on."""
@@ -49,11 +60,21 @@ class Hand:
             return
         if self.folder is None:
             self._appear()
-        if self.by_itself:
+        passed, self._last = now - (self._last or now), now
+        if self._dip is not None:
+            self._swing(passed)
+        elif self.by_itself:
             self._since = now if self._since is None else self._since
             _, _, low, high, _ = self.spec
-            start = max(low, min(0.0, high))
-            phase = 2 * math.pi * (now - self._since) / PERIOD
-            low, high = low + 0.04 * (high - low), high - 0.04 * (high - low)
-            wish = low + (high - low) * (1 - math.cos(phase)) / 2 if start <= low else (low + high) / 2 + (high - low) / 2 * math.sin(phase)
-            self.grip(wish)
+            self.grip((low + high) / 2 + 0.46 * (high - low) * math.sin(2 * math.pi * (now - self._since) / PERIOD))
+
+    def _swing(self, passed):
+        """Let the way of the drive grow to the whole, or shrink to nothing when it is to stop: nothing jumps."""
+        full = ALMOST * self.spec[3] * self.spec[4]
+        before = self._dip
+        self._dip = min(full, before + full * passed / GROW) if self.by_itself else max(0.0, before - full * passed / GROW)
+        if self._dip != before:
+            self.source.tell({'hand.dip': self._dip})
+        elif not self.by_itself:
+            self._dip = None
+            self.source.tell({'hand.mode': FREE})

@@ -31,7 +31,7 @@ from mbs_haptics.view.source import Frame, Knob, Source
 
 PREFIX = 'model.'
 # Messages that wait at most between two frames: the newest of states and outputs; as many set-points as a curve is drawn with.
-FAST = {'model_state': 1, 'model_outputs': 1, 'setpoint': 64}
+FAST = {'model_state': 1, 'model_outputs': 1, 'setpoint': 256}
 STRIDE = 2              # every so manieth set-point is kept: 500 points a second draw any curve
 SPINS = 8               # callbacks served between two frames
 AGAIN = 1.0             # s between two questions after parameters
@@ -42,6 +42,7 @@ class Live(Source):
     """The stack in a namespace, through a node of ours."""
 
     switches = ('enable', 'disable', 'estop', 'reset')
+    only_shows = 'the device is real and in real hands: this page only shows'
 
     def __init__(self, node, clock=time.monotonic):
         super().__init__()

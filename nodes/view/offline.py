@@ -16,6 +16,7 @@ class Simulated(Source):
     """The mechanism of a State, run as time passes."""
 
     switches = ('reset',)
+    only_shows = 'simulated here, moved by itself: run the device with viewer:=true to hold it'
 
     def __init__(self, model, state, method='rk4', substeps=1, way=None, clock=time.monotonic):
         super().__init__()

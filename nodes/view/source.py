@@ -35,6 +35,7 @@ class Source:
     """
 
     switches = ()               # verbs that have a button
+    only_shows = 'this page only shows'     # why `tell` moves nothing, where it does not
 
     def __init__(self):
         self.mechanism, self.frame, self.joints, self.histories = None, None, [], {}

@@ -54,8 +54,8 @@ class View(Scene):
         self._steering_wheel()
         self._world()
         self.label('chassis', (0.0, 0.0, 1.6))
-        self._arrows = self.server.scene.add_arrows('/forces', np.zeros((8, 2, 3), np.float32), np.repeat(
-            np.array([ORANGE] * 4 + [BLUE] * 4, np.uint8)[:, None], 2, axis=1), shaft_radius=0.035, head_radius=0.09, head_length=0.2)
+        self._arrows = self.server.scene.add_arrows('/forces', np.zeros((8, 2, 3), np.float32), np.array([ORANGE] * 4 + [BLUE] * 4, np.uint8),
+                                                    shaft_radius=0.035, head_radius=0.09, head_length=0.2)
         self._shapes.append(self._arrows)
 
     def _body(self):
@@ -85,6 +85,8 @@ class View(Scene):
         self.mesh('column', shapes.rod((0, 0, 0), (0.3, 0, -0.05), 0.02), CHROME, 'steering_wheel')
 
     def _world(self):
+        shades = np.linspace((110, 160, 205), (222, 233, 240), 64)[:, None].repeat(2, axis=1)
+        self.server.scene.set_background_image(shades.astype(np.uint8), format='png')
         self._ground = self.server.scene.add_frame('/world', show_axes=False)
         self._shapes.append(self._ground)
         back, ahead = -4 * PERIOD, 9 * PERIOD
@@ -172,7 +174,7 @@ class View(Scene):
         self._state = state
         if self.watched:
             self.cockpit.show({**state, 'obstacle': self.road.obstacle, 'hit': self.road.is_hit(now), 'edges': (RIGHT, LEFT), 'lane': LANE,
-                               'driver': source.has_hand, **self.seat.pedals})
+                               'note': '' if source.has_hand else source.only_shows, **self.seat.pedals})
 
     def seen(self, frame) -> dict:
         """Return what is seen from the seat: place, motion, wheel and tyres, with few digits."""
@@ -200,7 +202,7 @@ class View(Scene):
     def views(self):
         """Return the cameras: from behind, through the wind-screen, from above."""
         up = (0.0, 0.0, 1.0)
-        return {'Behind': ((-9.0, 3.2, 3.6), (1.5, 0.0, 0.6), up, math.radians(40)),
+        return {'Behind': ((-9.5, 1.6, 3.4), (1.5, 0.0, 0.6), up, math.radians(40)),
                 'Windscreen': ((-0.35, 0.35, 1.2), (14.65, 0.35, 0.2), up, math.radians(55)),
                 'Above': ((-3.0, 0.0, 30.0), (4.0, 0.0, 0.0), (1.0, 0.0, 0.0), math.radians(40))}
 

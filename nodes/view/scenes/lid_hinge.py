@@ -19,6 +19,7 @@ class View(links.View):
     names = {'r9': 'lid', 'r1': 'slider', 'r2': 'rod B2', 'r3': 'rod B3', 'r4': 'arm B4', 'r5': 'slide B5', 'r6': 'rod B6', 'r7': 'B7', 'r8': 'B8', 'r10': 'B10'}
     titles = {'control': 'Control', 'parameters': 'Lengths'}
     single = ('lid.',)      # shapes that exist once
+    rail = 0.2
 
     def build(self):
         """Draw the links twice, then lid and box."""

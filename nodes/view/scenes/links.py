@@ -16,6 +16,8 @@ ROD = (150, 156, 164)
 class View(Scene):
     """Links with rounded ends in layers when all is planar, else round rods; pins where they meet."""
 
+    rail = 0.6              # half of the length of a slide's rail, for the size of the mechanism
+
     def build(self):
         """Draw the links, the pins and what is fixed."""
         low, high = self.extent()
@@ -74,7 +76,7 @@ class View(Scene):
             at = np.array(self.poses.offset(body.mount))
             if body.joint.kind == 'prismatic':
                 along = np.array(body.joint.axis, float)
-                self.mesh(f'rail{k}', shapes.rod(at - 0.6 * self.size * along, at + 0.6 * self.size * along, 0.35 * r), ROD)
+                self.mesh(f'rail{k}', shapes.rod(at - self.rail * self.size * along, at + self.rail * self.size * along, 0.35 * r), ROD)
             elif self.planar:
                 foot = np.array([at + s * side * 1.5 * r - 2.6 * r * up for s in (-1, 1)] + [at + 0.75 * r * up])[:, :2]
                 self.mesh(f'foot{k}', shapes.extrude(shapes.link_outline(foot, 0.35 * r), -3.2 * self.thick, -1.9 * self.thick), GROUND)
