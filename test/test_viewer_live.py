@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))       # pytest's importlib mode d
 from browser import Browser
 from stack import free_domain, start
 from test_stack_run import HAPTIC, finish, patient_config
+from watcher import Watcher
 
 pytestmark = pytest.mark.alone           # a whole stack, a page and a browser
 SECONDS = 8
@@ -98,25 +99,82 @@ def test_sliders_of_the_page_are_parameters_of_rosbotran(need_tool, tmp_path):
         stack.end()
 
 
-def test_a_page_that_is_watched_does_not_disturb_the_loop(need_tool, tmp_path, record_property):
-    """Same run twice, without and with a viewer and a browser: skipped ticks and lateness are no worse."""
+def test_lid_is_opened_and_stopped_from_the_page(need_tool, tmp_path):
+    stack = Viewed('lid_hinge', tmp_path)
+    (tmp_path / 'profile').mkdir()
+    try:
+        with Browser(need_tool('chromium', 'chromium'), tmp_path / 'profile', idle=True) as browser:
+            browser.open(stack.url)
+            browser.says('active, fault: none', 60)
+            browser.says('height')
+            browser.press('Open')
+            browser.says('open: from closed')
+            browser.until(lambda: shown(browser, 'tilt') > 20.0, 'a lid that turns')
+            browser.press('Stop')
+            browser.says('hold: from')
+            browser.press('Close')
+            browser.says('close: from')
+            browser.until(lambda: shown(browser, 'tilt') < 1.0, 'a closed lid')
+            assert not browser.errors
+    finally:
+        stack.end()
+
+
+def shown(browser, row):
+    """Return the number that a row of the status shows."""
+    cell = browser.run(f"[...document.querySelectorAll('tr')].find(r => r.cells[0]?.innerText.trim() === '{row}')?.cells[1].innerText ?? 'nan'")
+    return float(cell.split()[0])
+
+
+def test_driver_in_the_browser_steers_the_car_through_the_device(need_tool, tmp_path):
+    """Keys move the simulated arms; the encoder, the model and the page tell what comes of it."""
+    stack = Viewed('steering_wheel', tmp_path)
+    (tmp_path / 'profile').mkdir()
+    try:
+        with Browser(need_tool('chromium', 'chromium'), tmp_path / 'profile', idle=True) as browser:
+            line = stack.viewer.stdout.readline()
+            assert "the driver's seat is at http://127.0.0.1:" in line, line
+            browser.open(line.split()[-1])
+            browser.wait('window.seat?.received > 20 && seat.frames > 20 && seat.state.note === ""', 'the road', 60)
+            assert len(np.unique(browser.picture().reshape(-1, 3), axis=0)) > 50
+            browser.wait('seat.state.speed > 20', 'a rolling car')
+            heading = browser.run('seat.state.yaw')
+            browser.key('keyDown', 'ArrowLeft', 'ArrowLeft', 37)
+            browser.wait('seat.state.angle > 0.2 && seat.state.torque < -1', 'a wheel turned to the left, which resists')
+            browser.wait(f'seat.state.yaw > {heading} + 0.1', 'a car that turns to the left')
+            browser.key('keyUp', 'ArrowLeft', 'ArrowLeft', 37)
+            browser.wait('Math.abs(seat.state.angle) < 0.05', 'a straight wheel')
+            browser.key('keyDown', 'ArrowUp', 'ArrowUp', 38)
+            browser.wait('seat.state.speed > 23', 'a faster car')
+            browser.key('keyUp', 'ArrowUp', 'ArrowUp', 38)
+            browser.key('keyDown', 'o', 'o', 79)
+            browser.wait('seat.state.obstacle && seat.state.obstacle[0] > seat.state.x', 'an obstacle ahead')
+            assert not browser.errors
+    finally:
+        stack.end()
+
+
+def test_serving_a_page_does_not_disturb_the_loop(tmp_path, record_property):
+    """The same run without a viewer and with one whose page is watched by something that draws nothing: our part of a page.
+
+    What a browser takes of the processor is not ours; docs/viewer.md has the figures of that.
+    """
     plain = Viewed('lever', tmp_path, viewer=False)
-    time.sleep(SECONDS + 4)
+    time.sleep(SECONDS + 5)
     without = plain.end()
     stack = Viewed('lever', tmp_path)
-    (tmp_path / 'profile').mkdir()
-    with Browser(need_tool('chromium', 'chromium'), tmp_path / 'profile', size=(800, 500), idle=True) as browser:
-        browser.open(stack.url)
-        browser.says('active, fault: none', 60)
-        began, cpu = time.monotonic(), stack.cpu()
+    with Watcher(stack.url) as watcher:
+        time.sleep(5)
+        began, cpu, messages = time.monotonic(), stack.cpu(), watcher.messages
         time.sleep(SECONDS)
         record_property('viewer_cpu', (stack.cpu() - cpu) / (time.monotonic() - began))
+        record_property('messages', watcher.messages - messages)
+        assert watcher.messages - messages > 3 * SECONDS, 'nobody was served'
         watched = stack.end()
     for name in ('skipped', 'samples_lost', 'lateness_p99', 'age_p99'):
         record_property(f'{name}_without', without[name])
         record_property(f'{name}_watched', watched[name])
-    # The loop's own figures. How many samples are overtaken by newer ones also hangs on the phase of two clocks and on how much of the
-    # processor the drawing browser leaves to the simulated device: it is recorded, not judged.
-    assert watched['skipped'] <= 2 * without['skipped'] + 0.02 * 1000 * SECONDS
-    assert watched['lateness_p99'] <= 3 * without['lateness_p99'] + 100
+    # How many samples are overtaken by newer ones hangs on the phase of two clocks: it is recorded, not judged.
+    assert watched['skipped'] <= 2 * without['skipped'] + 0.01 * 1000 * SECONDS
+    assert watched['lateness_p99'] <= 2 * without['lateness_p99'] + 50
     assert watched['publish_errors'] == 0 and watched['faults'] == 0

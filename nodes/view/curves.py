@@ -8,7 +8,7 @@ import math
 from collections import deque
 
 SECONDS = 6.0           # that the curves reach back
-POINTS = 360            # that a curve is drawn with, at most
+POINTS = 240            # that a curve is drawn with, at most
 WIDTH, HEIGHT = 372, 236
 LEFT, RIGHT, TOP, BOTTOM = 54, 10, 26, 34
 BLUE, ORANGE, GREY = '#3a6ea5', '#e28743', '#98a1ab'

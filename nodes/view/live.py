@@ -32,8 +32,9 @@ from mbs_haptics.view.source import Frame, Knob, Source
 PREFIX = 'model.'
 # Messages that wait at most between two frames: the newest of states and outputs; as many set-points as a curve is drawn with.
 FAST = {'model_state': 1, 'model_outputs': 1, 'setpoint': 256}
-STRIDE = 2              # every so manieth set-point is kept: 500 points a second draw any curve
-SPINS = 8               # callbacks served between two frames
+STRIDE = 4              # every so manieth set-point is kept: 250 points a second draw any curve
+SPIN = 0.1              # s between two looks after diagnostics and parameter events, while no reply is awaited
+SPINS = 4               # callbacks served then
 AGAIN = 1.0             # s between two questions after parameters
 SILENT = 1.0            # s without a state after which it is said
 
@@ -55,7 +56,7 @@ class Live(Source):
         node.create_subscription(ParameterEvent, '/parameter_events', self._changed, 10)
         self._hand = node.create_publisher(JointState, topics.HAND, 10)
         self._layout, self._names, self._indices = None, None, None
-        self._asked, self._heard, self._count, self._outputs = -math.inf, -math.inf, 0, {}
+        self._asked, self._heard, self._count, self._outputs, self._spin = -math.inf, -math.inf, 0, {}, -math.inf
         self._figures, self._devices = {}, {}
 
     def watch(self, on):
@@ -75,10 +76,12 @@ class Live(Source):
     # -- taking ----------------------------------------------------------------------------------
     def poll(self):
         """Take what came, serve what is due."""
-        for _ in range(SPINS):
-            self.executor.spin_once(timeout_sec=0)
-        self.calls.poll()
         now = self.clock()
+        if self.calls.pending or now >= self._spin:        # rclpy's wait set costs more than all the drawing
+            self._spin = now + SPIN
+            for _ in range(SPINS):
+                self.executor.spin_once(timeout_sec=0)
+        self.calls.poll()
         if not self.knobs and now > self._asked + AGAIN:
             self._asked = now
             self._ask()

@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 
-NICENESS = 15           # the page gives way to whatever is more urgent
+NICENESS = 10           # the page gives way to whatever is more urgent
 IDLE = 5.0              # Hz while nobody looks
 SLOWEST = 5.0           # Hz: less would not be a moving picture
 JUDGED = 1.0            # s between two decisions

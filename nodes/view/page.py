@@ -16,7 +16,7 @@ from mbs_haptics.view.hand import Hand
 from mbs_haptics.view.page_port import free_port
 from mbs_haptics.view.scenes import scene_class
 
-CURVES = 0.125          # s between two drawings of the curves
+CURVES = 0.2            # s between two drawings of the curves
 RETURN = 0.4            # s after a refusal, when the slider is set once more: values of a hand still on it may have crossed ours
 STATUS = 0.25           # s between two renewals of the text
 HINTS = {'enable': 'Enable: let the force rise.', 'disable': 'Disable: let it decay.', 'reset': 'Reset: leave a fault, or begin again.'}
