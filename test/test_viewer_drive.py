@@ -96,7 +96,7 @@ def test_pace_gives_way_when_late_or_when_the_loop_misses_ticks_and_recovers():
     missed = [0.0]
     drive(5.0)
     assert pace.rate == 30.0
-    drive(8.0, missed_per_s=100.0)
+    drive(8.0, missed_per_s=300.0)
     assert pace.rate == SLOWEST
     drive(30.0, missed_per_s=1.0)
     assert pace.rate == 30.0

@@ -6,10 +6,10 @@ import time
 
 NICENESS = 10           # the page gives way to whatever is more urgent
 IDLE = 5.0              # Hz while nobody looks
-SLOWEST = 5.0           # Hz: less would not be a moving picture
+SLOWEST = 10.0          # Hz: less would not be a moving picture
 JUDGED = 1.0            # s between two decisions
 LATE = 0.3              # of a period: lateness that counts as pressed
-MISSED = 20             # ticks that the loop missed in a second and that count as pressed: 2 % of them
+MISSED = 100            # ticks that the loop missed in a second and that count as pressed: a tenth of them
 
 
 def give_way():
