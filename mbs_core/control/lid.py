@@ -22,6 +22,7 @@ LEARN = 0.02                         # s, as quickly as the bias follows while f
 FOLLOW, RETURN = 60.0, 4.0           # 1/s: how quickly delta follows a hand, and decays afterwards
 FASTEST = 0.08                       # m/s, of r1 on the path: friction is compensated for no more
 BRAKE = 600.0                        # N s/m against a hand that moves r1 faster than that
+YIELD = 400.0                        # N s/m while giving way to a hand in the way: it stops soon after the hand has gone
 TAKE, LET_GO = 0.03, 0.2             # s over which the force takes the closed lid, and lets go of it
 
 
@@ -147,8 +148,9 @@ def control(x, m, command, assist, c, applied=None) -> tuple:
     moved = (1.0 - soft) * (m.m_r * feed + friction(v_wanted, c))
     residual = c.observer * (m.m_r * m.v - x.impulse)
     usual = clip(m.v, -FASTEST, FASTEST)
-    followed = soft * (0.7 * friction(usual, c) - c.drag * m.v - BRAKE * (m.v - usual)
-                       + c.help * clip(residual, -c.help_most * m.edge, c.help_most * m.edge))
+    drag = assist * c.drag + (1.0 - assist) * YIELD
+    followed = soft * (0.7 * assist * friction(usual, c) - drag * m.v - BRAKE * (m.v - usual)
+                       + assist * c.help * clip(residual, -c.help_most * m.edge, c.help_most * m.edge))
     learned = c.learning * (1.0 - x.doubt) * (1.0 - soft) * clip(x.bias, -2.0 * c.coulomb, 2.0 * c.coulomb)
     model = x.grip * (m.weight + inertial + moved + followed - learned)
     feedback = x.grip * (1.0 - soft) * m.m_r * (full - feed)
