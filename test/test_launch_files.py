@@ -41,7 +41,7 @@ if importlib.util.find_spec('rclpy'):
                 '-m', 'mbs_haptics.main', 'launch', device, 'record:=true', f'bag:={tmp_path}/bag', stdout=stream,
                 env={**variables(), 'HAPTIC_TRACE': str(tmp_path)}) as process:
             bag = tmp_path / 'bag' / 'bag.mcap'
-            wait_until(lambda: process.poll() is not None or bag.exists() and bag.stat().st_size > 1_500_000, 60)
+            wait_until(lambda: process.poll() is not None or bag.exists() and bag.stat().st_size > 3_000_000, 60)       # more than 1000 samples of each device
             assert process.poll() is None, log.read_text()
             assert len(marked(trace)) >= 4
             process.send_signal(signal.SIGINT)

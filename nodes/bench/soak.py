@@ -43,7 +43,7 @@ class Process:
             pages = int(Path(f'/proc/{self.pid}/statm').read_text(encoding='utf-8').split()[1])
         except OSError:
             raise MbsError('rosbotran ended during the run; its own words are above') from None
-        return {'time': time.monotonic(), 'cpu': (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK'),
+        return {'time': time.monotonic(), 'wall': time.time_ns(), 'cpu': (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK'),
                 'resident_MB': pages * os.sysconf('SC_PAGE_SIZE') / 1e6}
 
 
@@ -183,7 +183,7 @@ def judge(found, topics, allocated) -> Figures:
     figures.add('soak.faults', last['faults_seen'], '', '==0', last['fault'])
     for key in ('lateness', 'execution', 'age'):
         figures.add(f'soak.{key}_p99', last[key]['p99_us'], 'us', note=f"median {last[key]['p50_us']:.3g} us, largest {last[key]['max_us']:.4g} us")
-    record(figures, topics, found['last'])
+    record(figures, topics, found['last'], then['wall'], now['wall'])
     figures.add('soak.cpu', 100 * (half['cpu'] - then['cpu']) / (half['time'] - then['time']), '% of a core', f'<={CPU:g}', 'rosbotran, left alone')
     figures.add('soak.cpu_storm', 100 * (now['cpu'] - half['cpu']) / (now['time'] - half['time']), '% of a core', note='rosbotran, with its parameters being set')
     figures.add('soak.memory_growth', now['resident_MB'] - then['resident_MB'], 'MB', '<=8', 'resident memory of rosbotran')
@@ -191,15 +191,17 @@ def judge(found, topics, allocated) -> Figures:
                 f"calls of malloc, calloc, realloc by the loop's thread, middleware left out; with it {allocated['with_middleware']:.2g}")
     figures.add('soak.parameters.batches', found['good'], '', f"=={found['tried']}", 'random, all accepted')
     figures.add('soak.parameters.ticks_to_effect', last['parameters']['ticks_to_effect_max'], 'ticks', '<=2', "largest, from acceptance, by the loop's own record")
-    quiet, busy = middle['skipped'] - first['skipped'], last['skipped'] - middle['skipped']
-    figures.add('soak.parameters.skipped', busy, 'ticks', f'<={quiet + 1e-3 * (last["ticks"] - middle["ticks"]):.0f}', f'{quiet} in the half without them, and one in 1000 for chance')
+    halves = [answered(topics, *walls) for walls in ((then['wall'], half['wall']), (half['wall'], now['wall']))]
+    quiet, busy = (100 * unanswered / max(1, regular) for regular, unanswered, _, _ in halves)
+    figures.add('soak.parameters.unanswered', busy, '%', f'<{UNANSWERED:g}', f'of regular samples while parameters were set; {quiet:.2g} % in the half without')
+    figures.add('soak.parameters.skipped', last['skipped'] - middle['skipped'], 'ticks', note=f"{middle['skipped'] - first['skipped']} in the half without")
     for kind, sentence in found['refused'].items():
         figures.add(f"soak.refused.{kind.replace(' ', '_')}", sentence, aim='one sentence', ok=bool(sentence) and '\n' not in sentence)
     figures.add('soak.exit', found['exit'], '', '==0', 'of `haptic run`, after Ctrl-C')
     return figures
 
 
-def record(figures, topics, last):
+def record(figures, topics, last, begin, end):
     """Add what the recording holds: nothing is missing between publisher and file, and how many samples were not answered."""
     for name in ('joint_states', 'setpoint'):
         topic = topics.get(f'/{name}')
@@ -210,16 +212,16 @@ def record(figures, topics, last):
         figures.add(f'soak.bag.{name}.doubled', doubled + disordered, '', '==0')
     kept = len(topics['/setpoint'].times)
     figures.add('soak.bag.setpoint.missing', last['ticks'] - kept, 'ticks', '<=0', f"{last['ticks']} ticks at the last look, {kept} set-points in the recording")
-    regular, unanswered, whole, missed = answered(topics)
+    regular, unanswered, whole, missed = answered(topics, begin, end)
     figures.add('soak.unanswered', 100 * unanswered / max(1, regular), '%', f'<{UNANSWERED:g}', f'of {regular} samples that came a period apart from their neighbours')
     figures.add('soak.unanswered_all', 100 * missed / max(1, whole), '%', note=f'of all {whole}, also those that a stalled machine held up and sent in a bunch')
 
 
-def answered(topics, start=2.0) -> tuple:
+def answered(topics, begin, end) -> tuple:
     """Return (samples that came regularly, those of them no set-point answers, all samples, those no set-point answers).
 
-    Regular: half to one and a half periods after the sample before and before the next. The first seconds, when the nodes
-    are still finding each other, do not count.
+    Of those that came from `begin` to `end` (ns). Regular: half to one and a half periods after the sample before and before
+    the next. What a stalled machine sends in a bunch is not answered one by one: the loop never bursts.
     """
     import numpy as np
     samples, answers = topics['/joint_states'], np.unique(np.array(topics['/setpoint'].answered, dtype=np.int64))
@@ -228,6 +230,6 @@ def answered(topics, start=2.0) -> tuple:
     number, came = number[order], came[order]
     gaps = np.diff(came) / np.median(np.diff(came))
     fine = (gaps > 0.5) & (gaps < 1.5)
-    counted = (came[1:-1] > came[0] + start * 1e9) & (number[1:-1] < answers.max())
+    counted = (came[1:-1] >= begin) & (came[1:-1] <= end) & (number[1:-1] < answers.max())
     regular, met = counted & fine[:-1] & fine[1:], np.isin(number[1:-1], answers)
     return int(regular.sum()), int((regular & ~met).sum()), int(counted.sum()), int((counted & ~met).sum())
