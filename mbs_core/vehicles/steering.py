@@ -3,9 +3,10 @@
 import math
 
 from mbs_core.description import friction, prismatic, revolute
-from mbs_core.symbolic import absolute, maximum, sin
+from mbs_core.symbolic import absolute, exp, maximum, select, sin
 
 STOP_ONSET = 0.05          # rad over which the end stop comes to its full rate
+PROBE_FASTEST, PROBE_BACK = 200.0, 20.0     # Hz; 1/s with which a sweep that ended goes back to its start
 RACK, WHEEL = 2.5, 0.5     # kg
 MASS = RACK + WHEEL        # belongs to the sprung mass
 PINION = 0.002             # kg m2, pinion and lower column
@@ -18,10 +19,16 @@ def add_rack(m, chassis):
 
 
 def add_probe(m, wheel):
-    """Add a sine of torque to the steering wheel, for measuring what a device makes of it; off by default."""
+    """Add a sine of torque to the steering wheel, for measuring what a device makes of it; off by default.
+
+    With a sweep it is a chirp: its frequency grows by that share of itself every second; sweep 0 takes it back to the start.
+    """
     size = m.parameter('probe.torque', 0.0, 'N m', (0.0, 2.0), 'Amplitude of the test torque on the steering wheel')
-    frequency = m.parameter('probe.frequency', 1.0, 'Hz', (0.1, 200.0), 'Frequency of the test torque')
-    phase = m.state('probe.phase')
+    start = m.parameter('probe.frequency', 1.0, 'Hz', (0.1, PROBE_FASTEST), 'Frequency of the test torque, or where its sweep begins')
+    sweep = m.parameter('probe.sweep', 0.0, '1/s', (0.0, 5.0), 'Growth of the frequency, relative to itself; 0: no sweep')
+    climb, phase = m.state('probe.climb'), m.state('probe.phase')
+    frequency = start * exp(climb)
+    m.derivative(climb, select(0.0 < sweep, select(frequency < PROBE_FASTEST, sweep, 0.0), -PROBE_BACK * climb))
     m.derivative(phase, 2.0 * math.pi * frequency)
     m.push_joint(wheel, size * sin(phase), 'probe')
 

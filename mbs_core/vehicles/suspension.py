@@ -108,7 +108,7 @@ def _attitude(yaw, lean):
 
 
 def slide(m, chassis, name, axle, side, align, points, car, rack=None) -> Corner:
-    """Build a corner that slides along z of the chassis; a steered one turns about a kingpin without inclination."""
+    """Build a corner that slides along z of the chassis; a steered one turns about a kingpin without inclination, by the rack."""
     y, z = 0.5 * axle.track, car.radius - axle.load / car.tyre_rate
     mass = 0.5 * axle.unsprung - car.wheel
     ahead = kingpin_x(align, z)
@@ -128,10 +128,7 @@ def slide(m, chassis, name, axle, side, align, points, car, rack=None) -> Corner
         return c * x + s * up, across, c * up - s * x
     centre = upright.at(*own(-ahead, 0.0, 0.0), rotation=[('y', align.caster), ('z', yaw), ('x', lean)])
     wheel = _wheel(m, name, centre, car)
-    tie = (kingpin_x(align, z) - points.steering_arm, 0.0)
-    rod = y                                                 # to the middle of the rack: little steering by travel
-    m.close(upright.at(*own(tie[0] - ahead, 0.0, 0.0)), rack.at(axle.x + tie[0], side * (y - rod), z), length=rod,
-            name=f'{name}.tie_rod')
+    m.constrain(f'{name}.tie_rod', rack.q + points.steering_arm * upright.q)      # a rod that wheel travel does not turn
     return Corner(wheel, upright, centre, slider.coordinate, 1.0, (slider.coordinate, wheel.coordinate))
 
 

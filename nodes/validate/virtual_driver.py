@@ -55,6 +55,14 @@ class VirtualDriver:
                 raise MbsError(f"the virtual driver has not seen the car for {BLIND:g} s; see {self.bench.log}")
             self.pull(self.driver.aim(self.driver.angle(path, **self.car)))
 
+    def watch(self, until, seconds):
+        """Look at the car until until(car) holds; a car that never gets there in that time is an error."""
+        end = time.monotonic() + seconds
+        while not until(self.car):
+            self.bench.talk.executor.spin_once(timeout_sec=PERIOD)
+            if time.monotonic() > end:
+                raise MbsError(f'after {seconds:g} s the car is not where the virtual driver waits for it: {self.car}; see {self.bench.log}')
+
     def pull(self, aim):
         """Let the arms pull to an angle."""
         if not math.isfinite(aim):
