@@ -23,6 +23,7 @@ FOLLOW, RETURN = 60.0, 4.0           # 1/s: how quickly delta follows a hand, an
 FASTEST = 0.08                       # m/s, of r1 on the path: friction is compensated for no more
 BRAKE = 600.0                        # N s/m against a hand that moves r1 faster than that
 YIELD = 400.0                        # N s/m while giving way to a hand in the way: it stops soon after the hand has gone
+TARE = 0.4                           # N at the lid's edge: so much of the weight's learned error is kept while assisting
 TAKE, LET_GO = 0.03, 0.2             # s over which the force takes the closed lid, and lets go of it
 
 
@@ -148,11 +149,12 @@ def control(x, m, command, assist, c, applied=None) -> tuple:
     moved = (1.0 - soft) * (m.m_r * feed + friction(v_wanted, c))
     residual = c.observer * (m.m_r * m.v - x.impulse)
     usual = clip(m.v, -FASTEST, FASTEST)
+    tare = assist * m.edge * clip(x.bias_edge, -TARE, TARE)
     drag = assist * c.drag + (1.0 - assist) * YIELD
     followed = soft * (0.7 * assist * friction(usual, c) - drag * m.v - BRAKE * (m.v - usual)
-                       + assist * c.help * clip(residual, -c.help_most * m.edge, c.help_most * m.edge))
+                       + assist * c.help * clip(residual - tare, -c.help_most * m.edge, c.help_most * m.edge))
     learned = c.learning * (1.0 - x.doubt) * (1.0 - soft) * clip(x.bias, -2.0 * c.coulomb, 2.0 * c.coulomb)
-    model = x.grip * (m.weight + inertial + moved + followed - learned)
+    model = x.grip * (m.weight + inertial + moved + followed - learned - tare)
     feedback = x.grip * (1.0 - soft) * m.m_r * (full - feed)
     force = model + feedback
     free, armed = _away(x, m, c, 0.25), _away(x, m, c, 1.0)
@@ -167,7 +169,7 @@ def control(x, m, command, assist, c, applied=None) -> tuple:
     held = select(x.sigma > 0.0, 1.0, maximum(soft, select(command > 0.0, 1.0, 0.0)))
     rates = Memory(sigma_rate, wish_rate, w_rate, x.delta_rate, delta_acc, (force - x.made) / c.lag,
                    free * (explained + residual) + (1.0 - free) * 200.0 * (momentum - x.impulse),
-                   learn * (free * residual - x.bias), learn * (free * residual / m.edge - x.bias_edge),
+                   learn * (free * residual - x.bias), (1.0 - soft) * learn * (free * residual / m.edge - x.bias_edge),
                    (rest - x.doubt) / select(rest > x.doubt, 0.02, c.settle),
                    select(assist > 0.5, -200.0 * x.hit, select(
                        alarm > 0.5, 400.0 * (1.0 - x.hit),
