@@ -40,9 +40,9 @@ def stage(folder, quick, domain, progress):
             scene(name, seconds)
         if not quick:
             ask('open')
-            scene('before the hand', 2.7)
+            scene('before the hand', 3.0)           # half open: below 5 deg friction is more than a light hand
             bench.plant(push=-HAND)
-            scene('hand', 0.15)
+            scene('hand', 0.1)
             bench.plant(push=0.0)
             scene('forgiven', 2.5)
             ask('assist', SetBool, data=True)
