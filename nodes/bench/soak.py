@@ -132,6 +132,7 @@ def figures(device, seconds, keep=None, quiet=False) -> Figures:
     def say(what):
         if not quiet:
             print(f'haptic: {what}', file=sys.stderr, flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))        # so that a terminated soak ends what it started
     with tempfile.TemporaryDirectory(prefix='haptic_soak_') as folder:
         bag = Path(keep) if keep else Path(folder) / 'bag'
         os.environ.update({name: value for name, value in loop.environment().items() if name.startswith(('ROS_', 'AMENT_'))})
