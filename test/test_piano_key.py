@@ -132,25 +132,83 @@ if importlib.util.find_spec('cobs'):
         assert actuator().ok
 
     def test_the_rendered_force_is_that_of_the_action_for_the_same_motion_in_virtual_time():
-        from mbs_haptics.validate.piano_render import BED
         from mbs_haptics.validate.piano_time import shares
-        parts = shares(5.0, 4e-4, BED)
+        parts = shares(5.0, 4e-4)
         assert parts['all'] < 0.12 * parts['range']
         assert parts['sampling'] < parts['latency'] and parts['quantisation'] < parts['estimator'] + 0.01 * parts['range']
 
     def test_the_configuration_makes_up_for_the_weight_of_the_piano_s_key_and_the_device_s_spring():
         import yaml
-        from mbs_haptics.validate.piano_time import OWN
+        from mbs_haptics.validate.piano_time import OWN, SHARE, lead
         tree = yaml.safe_load((Path(__file__).parents[1] / 'config' / 'piano_key.yaml').read_text())
-        assert tree['/**']['ros__parameters']['model']['key']['balance'] == pytest.approx(OWN, abs=1e-6)
+        model = tree['/**']['ros__parameters']['model']
+        assert model['key']['balance'] == pytest.approx(OWN, abs=1e-6)
+        assert model['device'] == pytest.approx({'lead': lead(4e-4), 'share': SHARE})
 
     def test_a_blow_is_rendered_stably_by_the_device_in_virtual_time():
-        from mbs_haptics.validate.piano_render import BED
         from mbs_haptics.validate.piano_time import Rehearsal
-        run = Rehearsal(5.0, 4e-4, seconds=0.3, bed=BED).play()
+        run = Rehearsal(5.0, 4e-4, seconds=0.3).play()
         assert 9.2e-3 < run['height'].max() < 10.2e-3 and run['height'].min() > -4e-4
         late = slice(2000, None)                                         # held at the bottom
         assert np.ptp(run['height'][late]) < 0.8e-3 and abs(np.median(run['velocity'][late])) < 0.01
+
+    def test_the_current_follows_its_set_point_as_late_as_the_foresight_takes_it_to_be():
+        from mbs_haptics.firmware.sim import Sim, SimHost
+        from mbs_haptics.validate.piano_time import ACTUATION
+        sim = Sim('piano_key', 1, watchdog_us=200000)
+        host = SimHost(sim)
+        host.greet()
+        sim.set(hand__mode=1, hand__target=0.005, hand__stiffness=2e5, hand__damping=400.0)
+        host.arm()
+        forces = []
+        for newton in [5.0] * 60 + [9.0] * 3:
+            sim.setpoint((newton, 0.0, 0.0, 0.0))
+            forces.append(15.0 * sim.run(10, 1)['current'])
+            host.receive()
+        missing = 1.0 - (np.concatenate(forces[60:]) - 5.0) / 4.0
+        assert 1e-4 * missing.sum() == pytest.approx(ACTUATION, abs=1e-4)       # s: area above the answer to a step
+
+    @pytest.mark.parametrize('newton', [1.5, 2.0, 5.0, 12.0, 20.0])
+    def test_the_hammer_flies_as_fast_as_that_of_the_free_action_under_the_same_finger(newton):
+        from mbs_haptics.validate.piano_time import Rehearsal, free_blow
+        rehearsal, hammer = Rehearsal(newton, 4e-4, seconds=0.2), []
+        answer = rehearsal.action.step
+
+        def step(q, qd):
+            out = answer(q, qd)
+            hammer.append((out['hammer.speed'], out['string.force']))
+            return out
+        rehearsal.action.step = step
+        rehearsal.play()
+        speed, force = np.array(hammer).T
+        hit = np.argmax(force > 0.0)
+        assert hit > 0 and speed[hit - 2:hit + 1].max() == pytest.approx(free_blow(newton)['hammer'], rel=0.08)
+
+    @pytest.mark.parametrize('name, to', [('regulation.let_off', 3.3e-3), ('hammer.mass', 0.01474)])
+    def test_a_screw_turned_in_a_dip_makes_no_step_of_the_device_s_force(name, to):
+        from mbs_haptics.validate.piano_time import Rehearsal
+        rehearsals = [Rehearsal(0.0, 4e-4, seconds=1.0) for _ in range(2)]
+        first = rehearsals[1].action.state.model.parameters[name].default
+
+        def turn(action, ms):                                            # over 20 ms, as the loop does it, just before the escapement
+            action.state.set(name, first + (to - first) * min(max((ms - 800) / 20, 0.0), 1.0))
+        runs = [rehearsals[0].dip(), rehearsals[1].dip(turn)]
+        steps = [np.abs(np.diff(np.convolve(run['force'], np.full(10, 0.1), 'valid'))).max() for run in runs]
+        assert len(runs[1]['force']) == len(runs[0]['force']) == 10000 and np.isfinite(runs[1]['force']).all()
+        assert steps[1] < steps[0] + 0.012                               # N in 0.1 ms: 0.12 N in 1 ms; the slew limit is 2.5 N
+        changed = np.abs(np.convolve(runs[1]['force'] - runs[0]['force'], np.full(100, 0.01), 'valid'))
+        assert changed[:7500].max() < 0.02 and changed[8200:].max() > 0.02      # and it is felt, from then on
+
+    def test_after_a_blow_the_damper_lands_and_stays_down():
+        from mbs_core.mechanisms import build
+        from mbs_core.mechanisms.piano.measures import settled
+        from mbs_core.mechanisms.piano.strokes import blow, play
+        from mbs_core.runtime import compile_model
+        for newton in (2.0, 5.0, 20.0):
+            state, press = settled(compile_model(build('piano_action', key='free'))), blow(newton)
+            run = play(state, 0.6, force=lambda t: press(t) if t < 0.25 else 0.0)
+            late = run['t'] > 0.45
+            assert run['damper.lift'].max() > 3e-3 and np.abs(run['damper.lift'][late]).max() < 0.1e-3
 
     if importlib.util.find_spec('rclpy'):
         @pytest.mark.alone
@@ -162,7 +220,7 @@ if importlib.util.find_spec('cobs'):
             assert figures['P4.fast_error']['ok'] and figures['P5.full_error']['ok'] and figures['P5.half_strokes']['ok']
             assert figures['P7.normal_below_button.high.most']['ok'] and figures['P8.normal_below_mass.high.mean']['ok']
             page = (tmp_path / 'report' / 'index.html').read_text()
-            assert page.count('<section') == 11 and 'data:image/svg+xml' in page
+            assert page.count('<section') == 13 and 'data:image/svg+xml' in page
             # The same recording, judged again from the file alone.
             main.main(['validate', 'piano_key', '--json', '--bag', str(tmp_path / 'report' / 'bag')])
             again = {row['id']: row for row in json.loads(capsys.readouterr().out)['figures']}

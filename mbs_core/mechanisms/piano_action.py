@@ -268,9 +268,10 @@ def _above(m, key, effort_above, touch):
     that touch the key move on in that time is foreseen here, to first order.
     """
     lead = m.parameter('device.lead', 0.0, 's', (0.0, 0.005), 'Time from a sample to when its force acts; 0 in a piano')
+    share = m.parameter('device.share', 1.0, '1', (0.0, 1.0), 'Share of the felts\' slope that the device follows between two answers')
     law = sum(t['normal'] * diff(t['depth'], key.q) for t in touch)
-    slope, loss = diff(law, key.q), diff(law, key.qd)
+    slope, loss = share * diff(law, key.q), diff(law, key.qd)
     moving = sum(diff(t['normal'] * diff(t['depth'], key.q), key.q) * (t['approach'] / diff(t['depth'], key.q) - key.qd) for t in touch)
-    m.output('above.effort', effort_above + lead * moving, 'N m', 'key.effort without the felts under the key, foreseen by device.lead')
-    m.output('above.stiffness', slope, 'N m/rad', 'How it changes with the key angle, all else held')
+    m.output('above.effort', effort_above + lead * share * moving, 'N m', 'key.effort without the felts under the key, foreseen by device.lead')
+    m.output('above.stiffness', slope, 'N m/rad', 'device.share of how it changes with the key angle, all else held')
     m.output('above.damping', loss, 'N m s/rad', 'How it changes with the rate of the key')

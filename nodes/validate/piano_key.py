@@ -2,8 +2,9 @@
 
 import random
 
-from mbs_haptics.validate import piano_claims, piano_touch
+from mbs_haptics.validate import piano_claims, piano_regulated, piano_touch
 from mbs_haptics.validate.bench import Bench
+from mbs_haptics.validate.piano_time import BED, FINGER
 
 TITLE = 'The haptic piano key'
 INTRODUCTION = """
@@ -16,14 +17,14 @@ recording, with a simulated key and finger at the far end.
 """
 TOPICS = ('joint_states', 'setpoint', 'model_outputs')
 SIGNALS = ('height', 'velocity', 'force', 'hand.force')     # of the plant: front (m), coil (m/s), coil force (N), finger (N)
-BED = {'travel': 0.0047, 'stop_damping': 300.0}             # felt under the key: 9.5 mm of dip at the front under 5 N
 PROFILE, STROKES, BLOWS, SINE = 2, 5, 6, 7                  # programs of the hand (firmware/plants/parts.h)
 TOUCHES = {'pp': 1.5, 'p': 2.0, 'mf': 5.0, 'f': 12.0, 'ff': 20.0}       # N of the finger
 VARIANTS = {                                                # scene: what is turned, live
     'dip': {}, 'dip.no_damper': {'damper.on': 0.0}, 'button.high': {'regulation.button': 0.0005},
     'button.low': {'regulation.button': -0.0005}, 'mass.high': {'hammer.mass': 0.01474}, 'mass.very_high': {'hammer.mass': 0.01774},
     'mass.low': {'hammer.mass': 0.00874}}
-NORMAL = {'damper.on': 1.0, 'regulation.button': 0.0, 'hammer.mass': 0.01174}
+NORMAL = {'damper.on': 1.0, 'regulation.button': 0.0, 'regulation.let_off': 0.0043, 'hammer.mass': 0.01174}
+TURNED = {'turn.let_off': {'regulation.let_off': 0.0033}, 'turn.mass': {'hammer.mass': 0.01474}}       # in the middle of a dip
 
 
 def stage(folder, quick, domain, progress):
@@ -35,6 +36,9 @@ def stage(folder, quick, domain, progress):
             if not quick or name in ('dip', 'button.high', 'mass.high'):
                 progress(f'slow dip at 10 mm/s: {name}')
                 slow_dip(bench, name, turned, 1 if quick else 3)
+        progress('screws turned during a dip')
+        for name, turned in TURNED.items():
+            turn_in_dip(bench, name, turned)
         progress('double keystrokes')
         double_keystrokes(bench)
         for touch, newton in TOUCHES.items():
@@ -61,6 +65,15 @@ def slow_dip(bench, name, turned, times):
         bench.set(**NORMAL)
 
 
+def turn_in_dip(bench, name, turned):
+    """A slow dip in which something is turned 7.5 mm down, just before the escapement."""
+    bench.act(mode=PROFILE, speed=0.010, dip=0.0095, hold_s=0.1)
+    bench.scene(name, 0.85)
+    bench.set(**turned)
+    bench.wait(1.45)
+    bench.set(**NORMAL)
+
+
 def double_keystrokes(bench):
     """Slow (Fig. 14-15), fast (Fig. 16-17) and halfway (Fig. 22) keystrokes of given motion."""
     for name, seconds, motion in (
@@ -73,7 +86,7 @@ def double_keystrokes(bench):
 
 def blow(bench, name, newton):
     """One blow with the force of a finger."""
-    bench.act(mode=BLOWS, push=newton, rise_s=0.03, hold_s=0.35, period_s=1.0, count=1, damping=3.0)
+    bench.act(mode=BLOWS, push=newton, hold_s=0.35, period_s=1.0, count=1, **FINGER)
     bench.scene(name, 1.0, newton=newton)
 
 
@@ -101,4 +114,4 @@ def play(bench, seconds):
 
 def judge(recorded):
     """Return the claims, each judged by the recording alone."""
-    return [*piano_claims.judge(recorded), *piano_touch.judge(recorded)]
+    return [*piano_claims.judge(recorded), *piano_touch.judge(recorded), *piano_regulated.judge(recorded)]

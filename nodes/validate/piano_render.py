@@ -8,7 +8,6 @@ from mbs_haptics.validate.piano_claims import BLUE, GOLD, INK, RED, in_scene, pa
 from mbs_haptics.validate.piano_time import FRONT
 
 TOUCHES = ('pp', 'p', 'mf', 'f', 'ff')
-BED = {'travel': 0.0047, 'stop_damping': 300.0}
 BOTTOM = 9.35e-3        # m, where the felt under the key of the virtual device begins
 STALL, AFTER = 3e-3, 0.03       # s: a longer pause of the loop is the machine's; what follows it is not judged
 SETTINGS = ('damper.on', 'regulation.button', 'hammer.mass')
@@ -29,9 +28,17 @@ def blows(recorded) -> Claim:
         return claim
     for touch, (hammer, key, early, _, _) in found.items():
         claim.measure(f'{touch}.hammer_speed', hammer, 'm/s', '>0.2', f'key {key:.2f} m/s, string {1e3 * abs(early):.1f} ms {"before" if early < 0 else "after"} the bottom')
-    ratios, fastest = [seen[4] for seen in found.values()], [seen[0] / seen[1] for seen in found.values()]
-    claim.measure('speed_ratio', float(np.median(fastest)), '1', '4.5..5.5', 'hammer at impact to key at its fastest, median: ' + ', '.join(f'{r:.1f}' for r in fastest))
-    claim.measure('way_ratio', float(np.median(ratios)), '1', '', 'hammer to key, ways from 1.5 mm of key travel to the string: ' + ', '.join(f'{r:.1f}' for r in ratios))
+    ratios, coupled, struck = zip(*((seen[4], seen[5], seen[0] / seen[1]) for seen in found.values()))
+    claim.measure('speed_ratio', float(np.median(coupled)), '1', '4.5..5.5', 'hammer to key, each at its fastest until let-off parts them, median: ' + listed(coupled))
+    claim.measure('impact_ratio', float(np.median(struck)), '1', '', 'the same with the hammer at impact, slower by its free flight: ' + listed(struck))
+    claim.measure('way_ratio', float(np.median(ratios)), '1', '', 'hammer to key, ways from 1.5 mm of key travel to the string: ' + listed(ratios))
+    forces = {touch: recorded.scene(f'blow.{touch}').notes.get('newton') for touch in found}
+    if all(forces.values()):
+        free = [piano_time.free_blow(newton) for newton in forces.values()]
+        claim.measure('speed_ratio_free', float(np.median([f['ratio'] for f in free])), '1', '', 'the free action with a key as heavy as the device\'s, same finger: '
+                      + listed(f['ratio'] for f in free))
+        apart = [100 * (seen[0] / f['hammer'] - 1) for seen, f in zip(found.values(), free)]
+        claim.measure('hammer_against_free', float(np.median(np.abs(apart))), '%', '', 'median difference of hammer speed from that of the free action: ' + listed(apart, '+.0f'))
     speeds = [seen[0] for seen in found.values()]
     claim.measure('louder_is_faster', bool(np.all(np.diff(speeds) > 0)), '', 'true', ok=np.all(np.diff(speeds) > 0))
     softest, loudest = list(found.values())[0][2], list(found.values())[-1][2]
@@ -53,8 +60,13 @@ def blows(recorded) -> Claim:
     return claim
 
 
+def listed(values, form='.1f') -> str:
+    """Return numbers as a list to read."""
+    return ', '.join(format(value, form) for value in values)
+
+
 def one_blow(recorded, name):
-    """Return (hammer speed, key speed, time of impact after bottom, (t, front, gap), ratio of mean speeds) of a blow, or None."""
+    """Return (hammer speed, key speed, time of impact after bottom, (t, front, gap), ratio of ways, of speeds) of a blow, or None."""
     out, t = in_scene(recorded, 'model_outputs', name)
     struck = strikes_in(recorded, name)
     if out is None or not struck:
@@ -69,11 +81,13 @@ def one_blow(recorded, name):
     bottom = int(np.argmax(front > BOTTOM))
     if bottom == 0:
         return None
+    # Key and hammer are coupled until let-off, where the hammer is fastest; then the key, freed of it, runs on to its bed.
+    off = start + int(np.argmax(out['hammer.speed'][start:hit + 1]))
     moving = int(np.argmax(front > 1.5e-3))
     ratio = float((gap[moving] - gap[hit]) / (front[hit] - front[moving]))
     joint, _ = in_scene(recorded, 'joint_states', name)
-    key = FRONT * float(joint.between(t[start] + recorded.scene(name).begin, t[bottom] + recorded.scene(name).begin).column('key', 'velocity').max())
-    return first.speed, key, crossing(ms, -gap, hit, -1e-4) - crossing(ms, front, bottom, BOTTOM), (ms - ms[start], front, gap), ratio
+    key = FRONT * float(joint.between(t[start] + recorded.scene(name).begin, t[off] + recorded.scene(name).begin + 5e-4).column('key', 'velocity').max())
+    return first.speed, key, crossing(ms, -gap, hit, -1e-4) - crossing(ms, front, bottom, BOTTOM), (ms - ms[start], front, gap), ratio, float(out['hammer.speed'][off]) / key
 
 
 def crossing(t, values, k, level):
@@ -101,7 +115,7 @@ def rendering(recorded) -> Claim:
     latency = loop_latency(recorded)
     claim.measure('latency', 1e3 * latency, 'ms', '<5', 'from a sample to when the device has its answer, median')
     for newton, word in ((2.0, 'p'), (5.0, 'mf')):
-        parts = piano_time.shares(newton, min(latency, 0.9e-3), BED)
+        parts = piano_time.shares(newton, min(latency, 0.9e-3))
         for source, what in piano_time.SOURCES.items():
             claim.measure(f'{word}.{source}', 100 * parts[source] / parts['range'], '% of range', '', f'{what}; {newton:g} N blow, in virtual time')
     claim.saw = f'Through sensors, link, both nodes and current loop the force is true to {claim.rows[0].value:.1f} % of its range.'

@@ -7,6 +7,7 @@ taken away one by one, for the same blow on the same key.
 import numpy as np
 
 from mbs_core.mechanisms import build
+from mbs_core.mechanisms.piano.measures import settled
 from mbs_core.mechanisms.piano.numbers import KEY
 from mbs_core.runtime import compile_model
 from mbs_haptics.bridge.pipeline import COUNTS, FRESH
@@ -15,6 +16,16 @@ FRONT, COIL = 0.218, 0.109          # m from the balance pin
 FAST = 1e-4                         # s, the firmware's fast period
 OWN = KEY['balance'] + 0.0545       # N m: leads of the piano, and the device's return spring; also in config/piano_key.yaml
 SUBSTEPS = 20
+INERTIA = 0.218 * COIL**2            # kg m2: the device's key with its coil (firmware/plants/lever.c)
+BED = {'travel': 0.0047, 'stop_damping': 300.0}          # felt under the key: 9.5 mm of dip at the front under 5 N
+FINGER = {'rise_s': 0.03, 'damping': 3.0}       # of the scenes `blow`
+ACTUATION = 3e-4                    # s from a set-point to its current, on the average: 0.2 to 0.3 ms, later for greater steps
+SHARE = 0.6                         # of the felts' slope that the device follows; also in config/piano_key.yaml
+
+
+def lead(latency_s) -> float:
+    """Return the time from a sample to when its force acts, on the average: `device.lead`."""
+    return latency_s + 0.5e-3 + ACTUATION
 
 
 class Action:
@@ -22,7 +33,7 @@ class Action:
 
     def __init__(self, parameters=None, lead=0.0):
         self.state = compile_model(build('piano_action')).state()
-        self.state.set({'key.balance': OWN, 'device.lead': lead, **(parameters or {})})
+        self.state.set({'key.balance': OWN, 'device.lead': lead, 'device.share': SHARE, **(parameters or {})})
         self.names = list(self.state.model.outputs)
         self.before = None
 
@@ -42,30 +53,62 @@ def ideal(height, velocity, parameters=None) -> np.ndarray:
     return np.array([action.step(h / FRONT, v / FRONT)['above.effort'] for h, v in zip(height, velocity)]) / FRONT
 
 
+def free_blow(newton, seconds=0.3) -> dict:
+    """Return what the finger of the scenes `blow` does to the free action: {'hammer'} at impact (m/s), and 'ratio' at let-off; 0 if it is silent.
+
+    The key is as heavy as the device's, so that what differs is the device's way of rendering.
+    """
+    state = settled(compile_model(build('piano_action', key='free')), {'key.inertia': INERTIA})
+    string, hammer = (list(state.model.outputs).index(name) for name in ('string.force', 'hammer.speed'))
+    rows = [(0.0, 0.0)]                                     # (key, hammer) m/s
+    for k in range(round(seconds / FAST)):
+        grown = min(k * FAST / FINGER['rise_s'], 1.0)
+        push = newton * grown * grown * (3.0 - 2.0 * grown)
+        state.input('finger.force', max(push - FINGER['damping'] * rows[-1][0], 0.0))
+        state.step(FAST, 'rk4', 3)
+        state._results()
+        if state.out[string] > 0.0:
+            key, speed = np.array(rows).T
+            return {'hammer': rows[-1][1], 'ratio': speed.max() / key[:np.argmax(speed) + 1].max()}
+        rows.append((FRONT * state.v[0], state.out[hammer]))
+    return {'hammer': 0.0, 'ratio': 0.0}
+
+
 class Rehearsal:
     """One blow on the simulated key, in virtual time; `play` returns the truth, one row each 0.1 ms."""
 
-    def __init__(self, newton, latency_s=0.0, seconds=0.16, seed=3, bed=None):
+    def __init__(self, newton, latency_s=0.0, seconds=0.16, seed=3):
         from mbs_haptics.bridge import config as configuration
         from mbs_haptics.bridge.pipeline import Pipeline
         from mbs_haptics.firmware.sim import Sim, SimHost
         self.sim = Sim('piano_key', seed, watchdog_us=200000)
         self.host = SimHost(self.sim)
         device = self.host.greet()
-        self.sim.set(**(bed or {}), spike_rate_hz=0.0, hall_deviation=0.0)
+        self.sim.set(**BED, spike_rate_hz=0.0, hall_deviation=0.0)
         self.joint = Pipeline(configuration.load('piano_key', ''), device).joints[0]
         self.delay, self.steps = round(latency_s / FAST), round(seconds * 1e3)
-        self.action = Action(lead=latency_s + 0.5e-3)
+        self.action = Action(lead=lead(latency_s))
         self.newton = newton
 
     def play(self) -> dict:
         """Play the blow and return {'height', 'velocity', 'force'} of the front, each 0.1 ms."""
+        return self.moved(mode=6, push=self.newton, hold_s=0.35, period_s=1.0, count=1, **FINGER)
+
+    def dip(self, each=None) -> dict:
+        """Play a slow dip at 10 mm/s and return the same; `each(action, ms)` may turn something on the way."""
+        return self.moved(each, mode=2, speed=0.010, dip=0.0095, hold_s=0.1)
+
+    def moved(self, each=None, mode=0, **hand) -> dict:
+        """Arm, let the hand play its program, and return the truth."""
         self.host.arm()
         for _ in range(50):
             self.tick()
-        self.sim.set(hand__push=self.newton, hand__rise_s=0.03, hand__hold_s=0.35, hand__period_s=1.0, hand__count=1, hand__damping=3.0,
-                     hand__start_s=self.sim.get('t_s') + 0.02, hand__mode=6)
-        rows = [self.tick() for _ in range(self.steps)]
+        self.sim.set(**{f'hand__{name}': value for name, value in hand.items()}, hand__start_s=self.sim.get('t_s') + 0.02, hand__mode=mode)
+        rows = []
+        for ms in range(self.steps):
+            if each:
+                each(self.action, ms)
+            rows.append(self.tick())
         log = {name: np.concatenate([row[name] for row in rows]) for name in ('position', 'velocity', 'current')}
         return {'height': log['position'] * FRONT / COIL, 'velocity': log['velocity'] * FRONT / COIL, 'force': -15.0 * log['current'] * COIL / FRONT}
 
@@ -94,12 +137,12 @@ SOURCES = {'sampling': 'a perfect sensor and no latency: only the answer each mi
            'all': 'everything together', 'plain_force': 'everything, without slopes and foresight: a force held for a millisecond'}
 
 
-def shares(newton, latency_s, bed) -> dict:
+def shares(newton, latency_s) -> dict:
     """Return {source: rms error of the rendered force (N)} for one motion of the key, and its 'range' (N).
 
     The motion is that of a blow rendered with everything on; each case answers to this same motion.
     """
-    rehearsal = Rehearsal(newton, latency_s, bed=bed)
+    rehearsal = Rehearsal(newton, latency_s)
     run = rehearsal.play()
     q, qd = run['height'] / FRONT, run['velocity'] / FRONT
     true = fine_ideal(q, qd)

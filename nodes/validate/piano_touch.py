@@ -95,43 +95,52 @@ def phases(curves) -> Claim:
 def let_off(curves) -> Claim:
     """P7: the let-off button, Fig. 25."""
     claim = Claim('P7', 'Turning the let-off button', 'A button about 0.5 mm higher (lower) gives a higher (lower) force in the escapement, around 8-9 mm (Fig. 25).')
-    names = [name for name in ('button.low', 'dip', 'button.high') if name in curves]
-    if len(names) < 2 or 'dip' not in names:
-        claim.lacks('ordered', "the recording lacks the scenes 'dip', 'button.high' or 'button.low'")
+    level = levels(claim, curves, ('button.low', 'dip', 'button.high'), lambda: np.arange(8e-3, 9.001e-3, 5e-5))
+    if not level:
         return claim
-    at = np.arange(8e-3, 9.001e-3, 5e-5)
-    level = {name: resampled(curves[name], at) for name in names}
-    for low, high in zip(names, names[1:]):
-        gap = level[high] - level[low]
-        word = f'{low.replace("dip", "normal")}_below_{high.replace("dip", "normal")}'
-        claim.measure(f'{word}.everywhere', 100 * float(np.mean(gap > -ALIKE)), '% of 8-9 mm', '==100', f'never more than {ALIKE:g} N the other way round')
-        claim.measure(f'{word}.most', float(gap.max()), 'N', '>0.1', 'largest difference')
-    peaks = [float(level[name].max()) for name in names]
-    claim.measure('peaks_ordered', bool(np.all(np.diff(peaks) > 0.03)), '', 'true', ', '.join(f'{WORDS[n]}: {p:.2f} N' for n, p in zip(names, peaks)),
+    in_order(claim, level, '8-9 mm', f'never more than {ALIKE:g} N the other way round', ('most', np.max, '>0.1', 'largest difference'))
+    peaks = [float(values.max()) for values in level.values()]
+    claim.measure('peaks_ordered', bool(np.all(np.diff(peaks) > 0.03)), '', 'true', ', '.join(f'{WORDS[n]}: {p:.2f} N' for n, p in zip(level, peaks)),
                   ok=np.all(np.diff(peaks) > 0.03))
     claim.saw = 'The higher the button, the later the jack trips and the harder the last millimetre: ' + ', '.join(f'{p:.2f} N' for p in peaks) + '. Turned live, by a ROS parameter.'
-    claim.draw(family(curves, names, (GREEN, INK, RED), (6.5, 9.5)), 'Force over the last millimetres of the key, for three heights of the let-off button.')
+    claim.draw(family(curves, level, (GREEN, INK, RED), (6.5, 9.5)), 'Force over the last millimetres of the key, for three heights of the let-off button.')
     return claim
 
 
 def hammer_mass(curves) -> Claim:
     """P8: the mass of the hammer, Fig. 26."""
     claim = Claim('P8', 'A heavier hammer', 'With 3 g and 6 g added to the hammer the force rises, with a lighter one it falls, until the key-bottom contact (Fig. 26).')
-    names = [name for name in ('mass.low', 'dip', 'mass.high', 'mass.very_high') if name in curves]
-    if len(names) < 2 or 'dip' not in names:
-        claim.lacks('ordered', "the recording lacks the scenes 'dip' and 'mass.*'")
+    wanted = ('mass.low', 'dip', 'mass.high', 'mass.very_high')
+
+    def places():
+        bottoms = [found.d[0] for name in wanted if name in curves and (found := find_phases(*curves[name])).d]
+        return np.arange(0.4e-3, min(bottoms, default=9.3e-3) - 1e-4 - SMOOTH / 2, 5e-5)
+    level = levels(claim, curves, wanted, places)
+    if not level:
         return claim
-    end = min(find_phases(*curves[name]).d[0] for name in names if find_phases(*curves[name]).d) - 1e-4
-    at = np.arange(0.4e-3, end - SMOOTH / 2, 5e-5)
-    level = {name: resampled(curves[name], at) for name in names}
-    for low, high in zip(names, names[1:]):
-        gap = level[high] - level[low]
-        word = f'{low.replace("dip", "normal")}_below_{high.replace("dip", "normal")}'
-        claim.measure(f'{word}.everywhere', 100 * float(np.mean(gap > -ALIKE)), '% of the way', '==100', f'from 0.4 mm to the bottom at {1e3 * end:.1f} mm')
-        claim.measure(f'{word}.mean', float(gap.mean()), 'N', '>0.05', 'on the average')
-    claim.saw = f'Each 3 g at the hammer is felt as about {np.mean([level[b] - level[a] for a, b in zip(names, names[1:])]):.2f} N at the finger, all the way down.'
-    claim.draw(family(curves, names, (GREEN, INK, GOLD, RED), (0, 9.5)), 'Force over key travel for hammers of different mass, changed live by a ROS parameter.')
+    in_order(claim, level, 'the way', f'from 0.4 mm to the bottom at {1e3 * places()[-1]:.1f} mm', ('mean', np.mean, '>0.05', 'on the average'))
+    step = np.mean(np.diff(list(level.values()), axis=0))
+    claim.saw = f'Each 3 g at the hammer is felt as about {step:.2f} N at the finger, all the way down.'
+    claim.draw(family(curves, level, (GREEN, INK, GOLD, RED), (0, 9.5)), 'Force over key travel for hammers of different mass, changed live by a ROS parameter.')
     return claim
+
+
+def levels(claim, curves, wanted, places) -> dict:
+    """Return {scene: averaged force at the places} of the scenes that are there, in their order; {} (and a word) if too few are."""
+    names = [name for name in wanted if name in curves]
+    if len(names) < 2 or 'dip' not in names:
+        claim.lacks('ordered', f"the recording lacks scenes of {', '.join(map(repr, wanted))}")
+        return {}
+    return {name: resampled(curves[name], places()) for name in names}
+
+
+def in_order(claim, level, where, note, figure):
+    """Measure that each curve lies above the one before it at every place, and one figure (name, of, aim, note) of the gap."""
+    word, of, aim, meaning = figure
+    names = [name.replace('dip', 'normal') for name in level]
+    for low, high, gap in zip(names, names[1:], np.diff(list(level.values()), axis=0)):
+        claim.measure(f'{low}_below_{high}.everywhere', 100 * float(np.mean(gap > -ALIKE)), f'% of {where}', '==100', note)
+        claim.measure(f'{low}_below_{high}.{word}', float(of(gap)), 'N', aim, meaning)
 
 
 def resampled(curve, at):
