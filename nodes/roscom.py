@@ -114,6 +114,10 @@ def make_node(**options):
                 if kind == 'replay':
                     config = configuration.replay_config(config, device.sensors)
                 worker.pipeline = Pipeline(config, device)
+                if kind == 'virtual':
+                    for name, number in config.plant.items():
+                        link.device.ask(name)                   # says that there is none of this name
+                        link.device.tell(f'set {name} {number:.9g}')
             except MbsError:
                 session.close()
                 self._destroy()

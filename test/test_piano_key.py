@@ -145,6 +145,11 @@ if importlib.util.find_spec('cobs'):
         assert model['key']['balance'] == pytest.approx(OWN, abs=1e-6)
         assert model['device'] == pytest.approx({'lead': lead(4e-4), 'share': SHARE})
 
+    def test_the_bed_of_the_virtual_device_is_that_of_the_validation():
+        from mbs_haptics.bridge import config
+        from mbs_haptics.validate.piano_time import BED
+        assert config.load('piano_key', '').plant == BED
+
     def test_a_blow_is_rendered_stably_by_the_device_in_virtual_time():
         from mbs_haptics.validate.piano_time import Rehearsal
         run = Rehearsal(5.0, 4e-4, seconds=0.3).play()

@@ -73,13 +73,14 @@ class Truth:
 
 @dataclass(frozen=True)
 class DeviceConfig:
-    """A whole device: the firmware application it must be, its joints, and the plant's signals for them."""
+    """A whole device: the firmware application it must be, its joints, and of a simulated plant its signals for them and its numbers."""
 
     app: str
     joints: tuple
     path: str = ''
     truth: dict = field(default_factory=dict)
     auxiliary: tuple = ()
+    plant: dict = field(default_factory=dict)
 
     @property
     def names(self) -> list:
@@ -187,7 +188,9 @@ def device(parameters, path='') -> DeviceConfig:
         estimators = {name: {'jerk': AUXILIARY_JERK}, **estimators}
     joints = [_joint(name, sensors[name], estimators.get(name), actuators.get(name)) for name in names]
     truth = {name: _truth(name, plain) for name, plain in _block(parameters, 'truth', default={}).items()}
-    return DeviceConfig(app, tuple(joints[:len(driven)]), path, truth, tuple(joints[len(driven):]))
+    plant = dict(_block(parameters, 'plant', default={}))
+    plant = {name: _number(plant, name, "the 'plant'") for name in list(plant)}
+    return DeviceConfig(app, tuple(joints[:len(driven)]), path, truth, tuple(joints[len(driven):]), plant)
 
 
 def _truth(name, plain) -> Truth:

@@ -26,7 +26,7 @@ def blows(recorded) -> Claim:
     if not found:
         claim.lacks('speed_ratio', "the recording has no scenes 'blow.pp' to 'blow.ff'")
         return claim
-    for touch, (hammer, key, early, _, _) in found.items():
+    for touch, (hammer, key, early, *_) in found.items():
         claim.measure(f'{touch}.hammer_speed', hammer, 'm/s', '>0.2', f'key {key:.2f} m/s, string {1e3 * abs(early):.1f} ms {"before" if early < 0 else "after"} the bottom')
     ratios, coupled, struck = zip(*((seen[4], seen[5], seen[0] / seen[1]) for seen in found.values()))
     claim.measure('speed_ratio', float(np.median(coupled)), '1', '4.5..5.5', 'hammer to key, each at its fastest until let-off parts them, median: ' + listed(coupled))
