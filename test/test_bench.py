@@ -29,6 +29,9 @@ def expected():
         ids |= {f'constrained.{case}.{k}' for k in ('speedup', 'speedup_static', 'ours_static_ns', 'loop_error_ratio', 'loop_error_ratio_pinocchio',
                                                    'loop_error_ratio_mujoco', 'difference',
                                                    *(f'{e}_ns' for e in ENGINES), *(f'{e}_loop_error' for e in ENGINES))}
+    cars = ('ours', 'mujoco', 'mujoco_implicitfast')
+    ids |= {f'constrained.car.{k}' for k in ('difference', 'ratio_mujoco', 'ratio_mujoco_implicitfast', 'loop_error_ratio',
+                                             *(f'{e}_ns' for e in cars), *(f'{e}_loop_error' for e in cars))}
     ids |= {'E4.inverse.n6.generation_s', 'E4.forward.n6.generation_s', 'E4.forward.n6.compile_s', 'E4.first_start.n6_s',
             'E4.second_start.n6_s', 'E6.chain6.inverse', 'E6.chain6.forward', 'E6.lid_hinge.forward'}
     return ids | {f'E12.n6.{k}' for k in ('operations', 'critical_path', 'width', 'batch_ns', 'batch_speedup', 'throughput')}
@@ -54,7 +57,7 @@ def test_both_sides_do_the_same_work(figures):
     for row in figures.values():
         if row['id'].endswith('.difference'):
             assert row['ok'], row
-    for case in ('five_bar', 'hinge'):
+    for case in ('five_bar', 'hinge', 'car'):
         assert figures[f'constrained.{case}.ours_loop_error']['value'] < 1e-12
 
 

@@ -142,29 +142,47 @@ def _stop(travel, most):
     return STOP_RATE * (over * over / (over + STOP_ONSET) - under * under / (under + STOP_ONSET))
 
 
-def add_strut(m, chassis, name, axle, side, corner, ride, points, car):
-    """Stand the body on a wheel: spring, damper and bump stops, preloaded to carry the design load."""
-    weight = axle.load - 0.5 * axle.unsprung * 9.81
-    if corner.lift == 1.0:                                  # a slide: straight on its coordinate
-        travel, speed = corner.jounce.q, corner.jounce.v
-        push = weight + ride.spring * travel + ride.damping * speed + _stop(travel, ride.bump)
-        m.push_joint(corner.jounce, -push, f'{name}.strut')
-        return
+@dataclass(frozen=True)
+class Strut:
+    """Where spring and damper of a wishbone stand, and how they see the wheel."""
+
+    head: tuple                   # on the chassis
+    foot: tuple                   # on the lower arm
+    length: float                 # m, in the design pose
+    ratio: float                  # strut per wheel travel
+    share: float                  # N at the wheel that it carries in the design pose
+
+
+def strut_of(axle, side, lift, points, car) -> Strut:
+    """Return the strut of a wishbone whose lower arm lifts the wheel by `lift` m/rad."""
     y, z = 0.5 * axle.track, car.radius - axle.load / car.tyre_rate
-    arm = corner.jounce.body
     low_y, low_z = points.lower[0] - points.lower_inner[0], points.lower[1] - points.lower_inner[1]
     foot = (points.strut * low_y, points.strut * low_z)
     length = math.hypot(*points.strut_top)
-    ratio = (foot[0] * points.strut_top[1] + foot[1] * points.strut_top[0]) / length / corner.lift   # strut per wheel travel
-    share = weight + 0.5 * (car.arm + car.upper_arm) * 9.81 * 0.5
+    ratio = (foot[0] * points.strut_top[1] + foot[1] * points.strut_top[0]) / length / lift
+    head = (axle.x, side * (y + points.lower_inner[0] + foot[0] - points.strut_top[0]),
+            z + points.lower_inner[1] + foot[1] + points.strut_top[1])
+    return Strut(head, (0.0, side * foot[0], foot[1]), length, ratio, _sprung_load(axle) + 0.5 * (car.arm + car.upper_arm) * 9.81 * 0.5)
+
+
+def _sprung_load(axle):
+    return axle.load - 0.5 * axle.unsprung * 9.81
+
+
+def add_strut(m, chassis, name, axle, side, corner, ride, points, car):
+    """Stand the body on a wheel: spring, damper and bump stops, preloaded to carry the design load."""
+    if corner.lift == 1.0:                                  # a slide: straight on its coordinate
+        travel, speed = corner.jounce.q, corner.jounce.v
+        push = _sprung_load(axle) + ride.spring * travel + ride.damping * speed + _stop(travel, ride.bump)
+        m.push_joint(corner.jounce, -push, f'{name}.strut')
+        return
+    strut = strut_of(axle, side, corner.lift, points, car)
 
     def pull(l, rate):
         """Return the force of the strut, positive when it pulls."""
-        travel, speed = (length - l) / ratio, -rate / ratio
-        return -(share + ride.spring * travel + ride.damping * speed + _stop(travel, ride.bump)) / ratio
-    head = chassis.at(axle.x, side * (y + points.lower_inner[0] + foot[0] - points.strut_top[0]),
-                      z + points.lower_inner[1] + foot[1] + points.strut_top[1])
-    m.add(link(head, arm.at(0.0, side * foot[0], foot[1]), force=pull, name=f'{name}.strut'))
+        travel, speed = (strut.length - l) / strut.ratio, -rate / strut.ratio
+        return -(strut.share + ride.spring * travel + ride.damping * speed + _stop(travel, ride.bump)) / strut.ratio
+    m.add(link(chassis.at(*strut.head), corner.jounce.body.at(*strut.foot), force=pull, name=f'{name}.strut'))
 
 
 def add_anti_roll(m, axle, left, right, ride):

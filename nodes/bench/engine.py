@@ -17,7 +17,7 @@ def figures(collection, quick=False, quiet=False):
     if missing:
         raise MbsError(f"`haptic bench` compares with {' and '.join(missing)}, which can't be imported: run it as `./haptic bench`, "
                        "or pip install 'mbs_haptics[bench]'")
-    from mbs_haptics.bench import closed, generation, trees
+    from mbs_haptics.bench import car_peer, closed, generation, trees
     sizes, rounds = (QUICK_SIZES, 3) if quick else (SIZES, 15)
 
     def say(what):
@@ -27,6 +27,7 @@ def figures(collection, quick=False, quiet=False):
                    note='times are the best of interleaved rounds')
     trees.measure(collection, sizes, rounds, say)
     closed.measure(collection, rounds, say, quick)
+    car_peer.measure(collection, rounds, say, quick)
     generation.measure(collection, sizes, rounds, say)
     return collection
 

@@ -14,7 +14,7 @@ import numpy as np
 from mbs_haptics.bench import native
 from mbs_haptics.bench.pinocchio_peer import Numbers
 
-_LIBRARY = ctypes.CDLL(str(next(pathlib.Path(mujoco.__file__).parent.glob('libmujoco.*'))))
+LIBRARY = ctypes.CDLL(str(next(pathlib.Path(mujoco.__file__).parent.glob('libmujoco.*'))))
 _POSITION = ('mj_kinematics', 'mj_comPos')
 
 
@@ -53,7 +53,7 @@ class MujocoPeer:
         rate, rest = self.springs.get(body.name, (0.0, 0.0))
         joint = part.add_joint(name=body.name, type=kind, axis=np.array(body.joint.axis, float), springref=rest)
         if rate:
-            joint.stiffness = _as_field(joint.stiffness, rate)
+            joint.stiffness = as_field(joint.stiffness, rate)
         xx, yy, zz, xy, xz, yz = value.array(body.inertia)
         if xx == yy == 0.0:                             # a planar body: MuJoCo wants a real one; this one moves alike
             xx = yy = 0.6 * zz
@@ -98,14 +98,14 @@ class MujocoPeer:
         return out
 
     def _pipe(self, *names):
-        return native.pipeline([getattr(_LIBRARY, n) for n in names], self.model._address, self.data._address)
+        return native.pipeline([getattr(LIBRARY, n) for n in names], self.model._address, self.data._address)
 
     # -- timed calls -----------------------------------------------------------------------------
     def inverse(self):
         """Return run(n) of n inverse dynamics at the state and acceleration set."""
         self._out = np.zeros(self.model.nv)
         before = self._pipe(*_POSITION, 'mj_comVel')
-        last = native.call4(_LIBRARY.mj_rne, self.model._address, self.data._address, 1, self._out.ctypes.data)
+        last = native.call4(LIBRARY.mj_rne, self.model._address, self.data._address, 1, self._out.ctypes.data)
         return _both(before, last)
 
     def mass(self):
@@ -116,8 +116,8 @@ class MujocoPeer:
         """Return run(n) of n forward dynamics of the tree: mass matrix, factor, bias, solve."""
         self._out = np.zeros(self.model.nv)
         before = self._pipe(*_POSITION, 'mj_makeM', 'mj_factorM', 'mj_comVel')
-        bias = native.call4(_LIBRARY.mj_rne, self.model._address, self.data._address, 0, self._out.ctypes.data)
-        end = native.solve(_LIBRARY.mj_solveM, self.model._address, self.data._address, self._out.ctypes.data,
+        bias = native.call4(LIBRARY.mj_rne, self.model._address, self.data._address, 0, self._out.ctypes.data)
+        end = native.solve(LIBRARY.mj_solveM, self.model._address, self.data._address, self._out.ctypes.data,
                            self._out.ctypes.data, 1)
         return _both(before, bias, end)
 
@@ -145,7 +145,7 @@ def _both(*runs):
     return run
 
 
-def _as_field(old, value):
+def as_field(old, value):
     """Return the value in the form of the field: MuJoCo 4 keeps polynomial stiffnesses, earlier versions one number."""
     if np.ndim(old) == 0:
         return value
