@@ -156,7 +156,13 @@ class CarPeer:
     def ticks(self, q, v):
         """Return run(n): n ticks in a native loop, from the given state again after every RESTART."""
         step = pipeline([LIBRARY.mj_step] * SUBSTEPS, self.model._address, self.data._address)
-        return _restarting(lambda: self.set(q, v), step)
+        self.set(q, v)
+        d = self.data
+        first = d.qpos.copy(), d.qvel.copy()
+
+        def begin():
+            d.qpos[:], d.qvel[:] = first
+        return _restarting(begin, step)
 
 
 def _restarting(begin, advance):
