@@ -19,11 +19,12 @@ rclpy.init()
 node = rclpy.create_node('device')
 layout = messages.joint_state(messages.rclpy_codec(JointState), ['crank'])
 publisher = node.create_publisher(JointState, 'joint_states', ros.CONTROL_QOS)
-k = 0
-while True:
-    publisher.publish(layout.message(time.time_ns(), k, {'position[0]': 1.0, 'velocity[0]': 0.0}))
+k, start = 0, time.time_ns()
+while True:                                         # a device's clock keeps its pace, however late this process is
+    due = start + k * 1_000_000
+    time.sleep(max(due - time.time_ns(), 0) * 1e-9)
+    publisher.publish(layout.message(due, k, {'position[0]': 1.0, 'velocity[0]': 0.0}))
     k += 1
-    time.sleep(0.001)
 '''
 
 LOOP = '''
